@@ -1,0 +1,18 @@
+include(CMakePackageConfigHelpers)
+
+install(TARGETS rdmagpu EXPORT rdmagpuTargets
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/rdmagpu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+install(FILES ${PROJECT_BINARY_DIR}/include/rdmagpu/version.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rdmagpu)
+install(EXPORT rdmagpuTargets NAMESPACE rdmagpu:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rdmagpu)
+
+configure_package_config_file(cmake/rdmagpuConfig.cmake.in ${PROJECT_BINARY_DIR}/rdmagpuConfig.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rdmagpu)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/rdmagpuConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/rdmagpuConfig.cmake ${PROJECT_BINARY_DIR}/rdmagpuConfigVersion.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rdmagpu)
+
+configure_file(cmake/rdmagpu.pc.in ${PROJECT_BINARY_DIR}/rdmagpu.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/rdmagpu.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,7 @@
+if(RDMAGPU_SANITIZE)
+  add_compile_options(-fsanitize=${RDMAGPU_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${RDMAGPU_SANITIZE})
+  if(RDMAGPU_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+endif()

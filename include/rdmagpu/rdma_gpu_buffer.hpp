@@ -1,0 +1,244 @@
+#pragma once
+#include <rdmagpu/dma_buf.hpp>
+#include <rdmagpu/error.hpp>
+#include <rdmagpu/export.hpp>
+#include <rdmagpu/gpu_selector.hpp>
+#include <rdmagpu/handoff.hpp>
+#include <rdmagpu/pci_address.hpp>
+#include <rdmagpu/proof.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmagpu {
+
+namespace core {
+struct BufferAccess;
+}
+
+/// How the memory is allocated. Values 0 to 4 are ossia score's; append only.
+enum class RdmaGpuApi : std::uint8_t {
+  None,
+  Cuda,         ///< CUDA virtual memory management; gpuVA is a CUdeviceptr.
+  Vulkan,       ///< VK_NV_external_memory_rdma; gpuVA is a VkRemoteAddressNV.
+  D3D12,        ///< NvAPI committed RDMA buffer; gpuVA is its BAR1 address.
+  HostFallback, ///< Host pages, 64 KiB aligned; gpuVA is a host pointer.
+  Hip,          ///< ROCm device memory; gpuVA is a device pointer.
+  LevelZero,    ///< Level Zero device memory; gpuVA is a device pointer.
+  VulkanDmaBuf, ///< VK_EXT_external_memory_dma_buf; gpuVA is null, export instead.
+  PciP2p,       ///< Linux p2pdma memory of a PCI device; gpuVA is its CPU mapping.
+  Auto = 255,   ///< The best that works here; see RdmaGpuBuffer::selection().
+};
+
+/// The name used on the command line and in JSON: "auto", "host", "cuda", ...; "none" for None.
+RDMAGPU_API const char* name(RdmaGpuApi) noexcept;
+/// The API of that name, whether or not this build has the backend; nullopt for any other text.
+RDMAGPU_API std::optional<RdmaGpuApi> apiNamed(std::string_view) noexcept;
+
+/// One slot of a buffer: a view, valid while the buffer or any export or
+/// registration of that slot lives. Copy it freely.
+struct RdmaGpuSlot {
+  void* gpuVA{};      ///< The address the peer's SDK wants; see RdmaGpuApi. 64 KiB aligned.
+  std::size_t size{}; ///< Bytes usable: frameBytes rounded up to the slot's stride.
+  void* opaque{};     ///< The backend's own; null for HostFallback.
+};
+
+/// Whether host pages are locked into memory with mlock.
+enum class PageLock : std::uint8_t {
+  Try,     ///< Lock if the limits allow; facts().lockError says why not.
+  Require, ///< A page that cannot be locked fails the creation.
+  Off,
+};
+
+/// Whether host pages are 2 MiB huge pages from the kernel's reserved pool (vm.nr_hugepages).
+enum class HugePages : std::uint8_t {
+  Off,
+  Try,     ///< Use them if the pool has enough; facts().hugePageBytes says what was got.
+  Require, ///< Too small a pool fails the creation.
+};
+
+/// Options of HostFallback.
+struct HostMemory {
+  PageLock lock{PageLock::Try}; ///< Huge pages are never swapped: they are not locked, and need not be.
+  HugePages hugePages{HugePages::Off};
+  int numaNode = -1; ///< Bind the pages to this node. -1: the peer's node if that is known, else no binding.
+  bool forbidMemfd = false; ///< Anonymous pages only; such slots can be neither exported nor shared.
+};
+
+/// What to allocate. The first seven fields are ossia score's, in its order.
+/// Only the fields that `api` needs are read.
+struct RdmaGpuBufferConfig {
+  RdmaGpuApi api{RdmaGpuApi::None};
+  std::uint32_t slotCount{};
+  std::size_t frameBytes{};
+  const void* cuda{};      ///< Accepted for score; never dereferenced.
+  int cudaDevice{0};       ///< Device ordinal for Cuda, Hip and LevelZero, unless `gpu` names one.
+  const void* vulkanCtx{}; ///< Vulkan: starts with instance, physical device, device. Null: ours.
+  void* d3d12Device{};     ///< D3D12: an ID3D12Device; a reference is taken. Null: ours.
+  // From here on rdmagpu's own; every default is what most callers want.
+  GpuSelector gpu{};                ///< Chooses the GPU by PCI address, UUID or LUID instead of by ordinal.
+  Handoffs accepts{};               ///< Auto: the handoffs that the peer takes.
+  std::optional<PciAddress> peer{}; ///< Where the peer is: the nearest GPU, or its NUMA node, is taken.
+  bool zeroFill{false};             ///< Clear the slots even where the system already promises zeros.
+  bool scrubOnDestroy{false};       ///< Overwrite the slots with zeros before the memory is given back.
+  bool ignoreBudget{false};         ///< Try even if more is asked than maxSlots() says.
+  HostMemory host{};                ///< HostFallback only.
+};
+
+/// Who has pinned the pages for DMA. Locked pages (mlock) stay resident but may still be moved by
+/// the kernel; pages pinned by a driver may not.
+enum class PinnedBy : std::uint8_t { Nobody, Peer, Cuda, Hip, LevelZero };
+
+/// What a buffer is, as the system and driver reported it; nothing here is inferred from a limit or a flag.
+struct BufferFacts {
+  RdmaGpuApi api{};
+  std::string device;            ///< The GPU's name; for host memory the machine's.
+  std::optional<PciAddress> pci; ///< Of the GPU; empty for host memory.
+  std::uint32_t slotCount{};
+  std::size_t frameBytes{};     ///< As asked.
+  std::size_t requestedBytes{}; ///< slotCount times frameBytes.
+  std::size_t committedBytes{}; ///< What the system or driver really set aside.
+  std::size_t slotStride{};     ///< From one slot to the next; also each slot's usable size.
+  std::size_t regionCount{};    ///< Driver allocations; 1 where one carries all slots.
+  std::size_t pageBytes{};      ///< Of the pages that the slots lie in.
+  std::size_t hugePageBytes{};  ///< Bytes that lie in huge pages.
+  std::size_t residentBytes{};  ///< Bytes that were in memory when the creation ended.
+  std::size_t lockedBytes{};    ///< Bytes locked with mlock.
+  Error lockError{};            ///< Why pages are not locked; kind None when they are, or were not to be.
+  PinnedBy pinnedBy{};
+  int numaNode = -1;            ///< Where the first page was found; -1 unknown.
+  bool memfd{};                 ///< Host pages of a memfd: they can be exported and shared.
+  Answer rdmaCapable{};         ///< As the driver reports it; Unknown where there is none to ask.
+  bool writesNeedFlush{};       ///< A peer's writes are visible only after flushPeerWrites().
+  std::vector<Error> tolerated; ///< Failures that the creation survived, each with its call.
+};
+
+/// "nobody", "peer", "cuda", "hip", "level-zero".
+RDMAGPU_API const char* name(PinnedBy) noexcept;
+
+/// A backend that Auto passed over, and why.
+struct Rejected {
+  RdmaGpuApi api{};
+  Error error;
+};
+
+class SharedBuffer;
+
+/// Owns `slotCount` equally sized pieces of memory that a network card or a
+/// capture card can reach by DMA.
+///
+/// Move-only; not valid() after a move. Const members may be called from several threads at once;
+/// others need exclusive access to this object. Distinct buffers are independent.
+/// After fork() the child's copy frees nothing of the parent's, whatever the child does with it.
+class RDMAGPU_API RdmaGpuBuffer {
+public:
+  RdmaGpuBuffer() noexcept;
+  ~RdmaGpuBuffer();
+  RdmaGpuBuffer(RdmaGpuBuffer&&) noexcept;
+  RdmaGpuBuffer& operator=(RdmaGpuBuffer&&) noexcept;
+
+  /// Allocates every slot or none. Needs no current context on this thread and
+  /// leaves the thread's current context as it was.
+  static Result<RdmaGpuBuffer> make(const RdmaGpuBufferConfig&);
+
+  /// `make` in score's shape: replaces what this object held. On failure the
+  /// object is not valid() and error() says why.
+  bool create(const RdmaGpuBufferConfig&);
+  const Error& error() const noexcept; ///< Of the last create(); kind None after success.
+
+  /// How many slots of `config.frameBytes` fit the memory that is free now, less a reserve of an
+  /// eighth. make() refuses more unless `ignoreBudget` is set. `slotCount` is not read. Under Auto
+  /// the answer is that of the first backend that is available.
+  static Result<std::uint32_t> maxSlots(const RdmaGpuBufferConfig& config);
+
+  bool valid() const noexcept;
+  RdmaGpuApi backend() const noexcept; ///< None when not valid().
+  std::size_t slotCount() const noexcept;
+  RdmaGpuSlot slot(std::size_t i) const noexcept; ///< Empty slot when out of range.
+  /// Where slot `i` starts within its region, and so within the fd of exportRegion(). 0 when out of range.
+  std::uint64_t slotOffset(std::size_t i) const noexcept;
+
+  /// One dma-buf for all slots; slot i lies at slotOffset(i) in it. Later calls return further
+  /// descriptors of the same dma-buf. A peer that gets it can reach every slot.
+  Result<DmaBuf> exportRegion() const&;
+  /// A dma-buf that reaches that slot and nothing else.
+  Result<DmaBuf> exportSlot(std::size_t slot) const&;
+  Result<DmaBuf> exportRegion() const&& = delete;
+  Result<DmaBuf> exportSlot(std::size_t) const&& = delete;
+
+  /// What a peer's SDK wants for a slot, with its kind; monostate when out of range.
+  Handoff handoff(std::size_t slot) const noexcept;
+  /// What this buffer is. A buffer that is not valid() has the facts of nothing: all zero.
+  const BufferFacts& facts() const noexcept;
+  /// How far this buffer has been proven so far, by what was done with it here. verify() goes further.
+  Proof proof() const noexcept;
+  /// Auto only: each backend tried before this one, with the Error that ruled it out.
+  std::span<const Rejected> selection() const noexcept;
+
+  /// Copies into or out of a slot, through the device's copy engine where there is one; returns
+  /// when done. A range that passes the end of the slot is refused and copies nothing.
+  Result<void> upload(std::size_t slot, std::span<const std::byte> from, std::size_t offset = 0) const;
+  Result<void> download(std::size_t slot, std::span<std::byte> to, std::size_t offset = 0) const;
+  /// Makes what a peer wrote visible to the consumer; a no-op where the platform orders it.
+  Result<void> flushPeerWrites() const;
+
+  /// Offers the memory to a second process; see SharedBuffer.
+  Result<SharedBuffer> share() const;
+  /// Maps the memory that another process offered through a connected Unix-domain socket (see
+  /// SharedBuffer::send). Receives one message; blocks as the socket does. The slots are the same
+  /// memory: what one process writes the other reads. Page locking is tried for this process anew.
+  static Result<RdmaGpuBuffer> attach(int unixSocket);
+  /// The same, from a descriptor that this process inherited (see SharedBuffer::token).
+  static Result<RdmaGpuBuffer> attach(std::string_view token);
+
+  /// Keeps the region that holds slot `i`, and the device it came from, alive; null when out of range.
+  std::shared_ptr<const void> keepAlive(std::size_t i) const noexcept;
+
+  /// Gives up this object's share; idempotent. The region, with all slots in it,
+  /// is freed when its last holder (buffer, export, registration, copy in flight,
+  /// keep-alive) is gone. Does not wait for DMA: stop the peer first.
+  void destroy() noexcept;
+
+private:
+  friend struct core::BufferAccess;
+  struct Impl;
+  std::unique_ptr<Impl> m_impl;
+  Error m_error{};
+};
+
+/// A buffer on its way to another process: a descriptor of the memory and what it holds.
+///
+/// Move-only. Holds its own descriptor, so the buffer may go before it was received. Only memory
+/// that the kernel can pass between processes can be shared (host memory: memfd slots).
+class RDMAGPU_API SharedBuffer {
+public:
+  SharedBuffer() noexcept = default;
+  ~SharedBuffer();
+  SharedBuffer(SharedBuffer&&) noexcept;
+  SharedBuffer& operator=(SharedBuffer&&) noexcept;
+
+  /// Sends one message with the descriptor through a connected Unix-domain socket. The receiver
+  /// calls RdmaGpuBuffer::attach(socket).
+  Result<void> send(int unixSocket) const;
+  /// Makes the descriptor survive exec() and describes it in printable text without spaces, for a
+  /// child's command line or environment. The child calls RdmaGpuBuffer::attach(token), which takes
+  /// the inherited descriptor over. Every child started meanwhile inherits it too.
+  Result<std::string> token() const;
+  int fd() const noexcept { return m_fd; } ///< -1 when empty.
+
+private:
+  friend struct core::BufferAccess;
+  int m_fd = -1;
+  std::uint32_t m_slotCount{};
+  std::uint64_t m_frameBytes{};
+  std::uint64_t m_slotStride{};
+  std::uint64_t m_regionBytes{};
+};
+
+} // namespace rdmagpu

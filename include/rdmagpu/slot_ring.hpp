@@ -1,0 +1,135 @@
+#pragma once
+#include <rdmagpu/error.hpp>
+#include <rdmagpu/export.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace rdmagpu {
+
+/// Which frame the consumer gets.
+enum class RingPolicy : std::uint8_t {
+  Fifo,   ///< Every frame, in order. A producer that finds no free slot must wait or lose its frame.
+  Newest, ///< The newest; older ones are dropped. A producer that finds no free slot takes back the oldest
+          ///< unread one.
+};
+
+/// How a call on the ring ended. Only `Ok` moved a slot.
+enum class RingStatus : std::uint8_t {
+  Ok,
+  Empty,  ///< Nothing to be had now: no free slot, or no frame.
+  Closed, ///< The other side has ended; for the consumer: and every frame was taken.
+  Misuse, ///< The slot is not this caller's to give: out of range, or in another state. Nothing changed.
+};
+
+/// Says when the work on a slot is done, so that the slot changes hands then and not when the CPU
+/// says so. `context` must stay valid until `done` has returned true, or the ring is gone.
+struct RingCompletion {
+  void* context{};
+  /// True once the work is done; then never asked again. Called from the side that waits for the
+  /// slot, often; it must not block or call the ring. Null: done at once.
+  bool (*done)(void* context) noexcept = nullptr;
+};
+
+/// A frame in a slot.
+struct RingFrame {
+  std::uint32_t slot{};
+  std::uint64_t sequence{}; ///< Counts frames from 0, those lost by the producer too: a gap is a loss.
+  std::int64_t timestamp{}; ///< The producer's; the ring only carries it.
+  std::size_t bytes{};      ///< Of the whole frame.
+  std::size_t bytesReady{}; ///< How many of them could be read when the frame was taken.
+};
+
+struct RingCounters {
+  std::uint64_t published{};
+  std::uint64_t taken{};
+  std::uint64_t drops{};     ///< Frames that no consumer got: countDrop(), and those that Newest skipped.
+  std::uint64_t underruns{}; ///< countUnderrun().
+};
+
+struct SlotRingConfig {
+  std::uint32_t slotCount{};
+  RingPolicy policy{RingPolicy::Fifo};
+};
+
+/// The hand-over of N slots between one producer and one consumer, each on its own thread.
+///
+/// Works both ways. Capture: the card is the producer, the application the consumer. Playout: the
+/// application is the producer, and the card takes each frame and releases its slot once it has been
+/// sent; a slot that the card may still read is never handed to the producer. Knows slots by number
+/// only and touches no memory of theirs.
+///
+/// The producer's members may be called by one thread at a time, the consumer's by one thread at a
+/// time; the two sides need no further lock. counters(), bytesReady() and close...() may be called
+/// by any thread. A slot goes Free -> acquire -> publish -> take -> release -> Free.
+///
+/// No call allocates; those that do not wait make no system call unless the other side is blocked.
+/// Move-only; must not be moved while in use.
+class RDMAGPU_API SlotRing {
+public:
+  static Result<SlotRing> make(const SlotRingConfig&);
+  ~SlotRing();
+  SlotRing(SlotRing&&) noexcept;
+  SlotRing& operator=(SlotRing&&) noexcept;
+
+  std::uint32_t slotCount() const noexcept;
+  RingPolicy policy() const noexcept;
+  RingCounters counters() const noexcept;
+
+  // The producer's side.
+
+  /// Takes a free slot to write to. Empty when there is none; Closed once closeConsumer() was called.
+  RingStatus tryAcquire(std::uint32_t& slot) noexcept;
+  /// The same, waiting at most that long for one; a negative time waits without limit.
+  RingStatus acquire(std::uint32_t& slot, std::chrono::nanoseconds timeout) noexcept;
+  /// Gives a slot that was acquired back unused.
+  RingStatus abandon(std::uint32_t slot) noexcept;
+  /// Hands a frame of `bytes` bytes over. With `bytesReady` below `bytes` the rest follows through
+  /// advance(), and the slot is not handed out again before it has. The frame can be taken once
+  /// `completion` is done.
+  RingStatus publish(std::uint32_t slot, std::int64_t timestamp, std::size_t bytes, std::size_t bytesReady,
+                     RingCompletion completion = {}) noexcept;
+  RingStatus publish(std::uint32_t slot, std::int64_t timestamp, std::size_t bytes,
+                     RingCompletion completion = {}) noexcept {
+    return publish(slot, timestamp, bytes, bytes, completion);
+  }
+  /// Says that the first `bytesReady` bytes of a published frame can be read now. Never goes back.
+  RingStatus advance(std::uint32_t slot, std::size_t bytesReady) noexcept;
+  /// Counts a frame that was lost for want of a slot; its sequence number is used up.
+  void countDrop() noexcept;
+  /// No more frames will come: the consumer takes what there is, then finds the ring Closed.
+  void closeProducer() noexcept;
+
+  // The consumer's side.
+
+  /// Takes the next frame, or the newest, as the policy says. Empty when none is there or its
+  /// completion is not done.
+  RingStatus tryTake(RingFrame& frame) noexcept;
+  /// The same, waiting at most that long for one; a negative time waits without limit.
+  RingStatus take(RingFrame& frame, std::chrono::nanoseconds timeout) noexcept;
+  /// How many bytes of a frame that was taken can be read now; 0 for a slot that is not taken.
+  std::size_t bytesReady(std::uint32_t slot) const noexcept;
+  /// Waits until at least `bytes` bytes of a taken frame can be read. Empty when the time is up,
+  /// Closed when the producer ended without writing them.
+  RingStatus waitBytes(std::uint32_t slot, std::size_t bytes, std::chrono::nanoseconds timeout) noexcept;
+  /// Gives a slot back. It is handed to the producer again once `completion` is done, and, when
+  /// the frame was published in part, once the producer has written all of it.
+  RingStatus release(std::uint32_t slot, RingCompletion completion = {}) noexcept;
+  /// Counts a moment at which the consumer needed a frame and there was none.
+  void countUnderrun() noexcept;
+  /// No more frames are wanted: the producer finds the ring Closed at once.
+  void closeConsumer() noexcept;
+
+  /// Wakes whoever waits, so that completions are asked again. For the thread, callback or
+  /// interrupt handler that knows of one: waiting calls otherwise ask only every millisecond.
+  void notify() noexcept;
+
+private:
+  struct Impl;
+  explicit SlotRing(std::unique_ptr<Impl>) noexcept;
+  std::unique_ptr<Impl> m_impl;
+};
+
+} // namespace rdmagpu

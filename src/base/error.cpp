@@ -1,0 +1,96 @@
+#include <base/library_error.hpp>
+#include <rdmagpu/error.hpp>
+
+#include <string>
+#include <system_error>
+
+namespace rdmagpu {
+
+const char* name(Errc kind) noexcept {
+  switch(kind) {
+  case Errc::None:
+    return "None";
+  case Errc::InvalidArgument:
+    return "InvalidArgument";
+  case Errc::NotFound:
+    return "NotFound";
+  case Errc::Unsupported:
+    return "Unsupported";
+  case Errc::TooOld:
+    return "TooOld";
+  case Errc::Permission:
+    return "Permission";
+  case Errc::OutOfMemory:
+    return "OutOfMemory";
+  case Errc::Busy:
+    return "Busy";
+  case Errc::Lost:
+    return "Lost";
+  case Errc::Internal:
+    return "Internal";
+  }
+  return "Errc?";
+}
+
+const char* name(Origin origin) noexcept {
+  switch(origin) {
+  case Origin::Library:
+    return "Library";
+  case Origin::Os:
+    return "Os";
+  case Origin::Cuda:
+    return "Cuda";
+  case Origin::Vulkan:
+    return "Vulkan";
+  case Origin::D3D12:
+    return "D3D12";
+  case Origin::NvApi:
+    return "NvApi";
+  case Origin::Hip:
+    return "Hip";
+  case Origin::Hsa:
+    return "Hsa";
+  case Origin::LevelZero:
+    return "LevelZero";
+  case Origin::Verbs:
+    return "Verbs";
+  case Origin::Fabric:
+    return "Fabric";
+  }
+  return "Origin?";
+}
+
+namespace {
+
+std::string whatFailed(const Error& error) {
+  std::string text = *error.call ? error.call : "rdmagpu";
+  if(error.origin == Origin::Library) {
+    if(const char* rule = libraryRule(error.code))
+      return text + ": " + rule;
+  }
+  text += " failed: ";
+  text += *error.codeName ? error.codeName : name(error.origin);
+  text += " (" + std::to_string(error.code);
+  if(error.origin == Origin::Os)
+    text += ", " + std::generic_category().message(static_cast<int>(error.code));
+  return text + ")";
+}
+
+} // namespace
+
+std::string Error::message() const {
+  if(kind == Errc::None)
+    return "no error";
+  std::string text = whatFailed(*this);
+  if(bytes || available)
+    text += "; asked " + std::to_string(bytes);
+  if(available)
+    text += ", available " + std::to_string(available);
+  if(device >= 0)
+    text += "; device " + std::to_string(device);
+  if(slot >= 0)
+    text += "; slot " + std::to_string(slot);
+  return text;
+}
+
+} // namespace rdmagpu

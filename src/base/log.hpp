@@ -1,0 +1,11 @@
+#pragma once
+#include <rdmagpu/error.hpp>
+#include <rdmagpu/log.hpp>
+
+namespace rdmagpu {
+
+void log(LogLevel level, const char* text) noexcept;
+/// For a failure that has nobody to be returned to, such as one while releasing.
+void log(LogLevel level, const char* text, const Error& error) noexcept;
+
+} // namespace rdmagpu

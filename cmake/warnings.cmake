@@ -5,6 +5,6 @@ if(MSVC)
 else()
   target_compile_options(rdmagpu_warnings INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor
-    -Woverloaded-virtual -Wnull-dereference -Wdouble-promotion -Wformat=2
+    -Woverloaded-virtual -Wdouble-promotion -Wformat=2
     $<$<BOOL:${RDMAGPU_WERROR}>:-Werror>)
 endif()

@@ -11,7 +11,7 @@ namespace rdmagpu {
 /// that contradict each other are InvalidArgument. Backends without a GPU do not read it.
 struct GpuSelector {
   std::optional<int> ordinal;                    ///< The API's own numbering.
-  std::optional<PciAddress> pci;                 ///< The same in every API.
+  std::optional<PciAddress> pci{};               ///< The same in every API.
   std::optional<std::array<std::byte, 16>> uuid; ///< As CUDA, Vulkan and Level Zero report it.
   std::optional<std::array<std::byte, 8>> luid;  ///< Windows' adapter LUID.
 

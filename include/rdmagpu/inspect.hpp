@@ -27,7 +27,7 @@ RDMAGPU_API const char* name(MemoryKind) noexcept;
 /// What memory that somebody else allocated is, and whether a peer could use it.
 struct MemoryFacts {
   MemoryKind kind{};
-  std::string mapping;     ///< What the kernel calls it: a path, "/memfd:name", "[heap]"; may be empty.
+  std::string mapping{};   ///< What the kernel calls it: a path, "/memfd:name", "[heap]"; may be empty.
   std::size_t pageBytes{}; ///< The kernel's page size there.
   bool readable{};
   bool writable{};
@@ -37,7 +37,7 @@ struct MemoryFacts {
   bool copiedOnFork{}; ///< After a fork a write moves this process to another page while a peer keeps the old
                        ///< one.
   Answer peerUsable{}; ///< Whether a peer's driver can pin it; Unknown when only trying would tell.
-  std::string why;     ///< The reason for that answer, in a sentence.
+  std::string why{};   ///< The reason for that answer, in a sentence.
 };
 
 /// Looks at [pointer, pointer + size) without touching it. The memory must not be unmapped meanwhile.

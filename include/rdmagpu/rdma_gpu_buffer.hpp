@@ -19,8 +19,9 @@
 namespace rdmagpu {
 
 namespace core {
+struct BufferState;
 struct BufferAccess;
-}
+} // namespace core
 
 /// How the memory is allocated. Values 0 to 4 are ossia score's; append only.
 enum class RdmaGpuApi : std::uint8_t {
@@ -98,8 +99,8 @@ enum class PinnedBy : std::uint8_t { Nobody, Peer, Cuda, Hip, LevelZero };
 /// What a buffer is, as the system and driver reported it; nothing here is inferred from a limit or a flag.
 struct BufferFacts {
   RdmaGpuApi api{};
-  std::string device;            ///< The GPU's name; for host memory the machine's.
-  std::optional<PciAddress> pci; ///< Of the GPU; empty for host memory.
+  std::string device{};            ///< The GPU's name; for host memory the machine's.
+  std::optional<PciAddress> pci{}; ///< Of the GPU; empty for host memory.
   std::uint32_t slotCount{};
   std::size_t frameBytes{};     ///< As asked.
   std::size_t requestedBytes{}; ///< slotCount times frameBytes.
@@ -112,11 +113,11 @@ struct BufferFacts {
   std::size_t lockedBytes{};    ///< Bytes locked with mlock.
   Error lockError{};            ///< Why pages are not locked; kind None when they are, or were not to be.
   PinnedBy pinnedBy{};
-  int numaNode = -1;            ///< Where the first page was found; -1 unknown.
-  bool memfd{};                 ///< Host pages of a memfd: they can be exported and shared.
-  Answer rdmaCapable{};         ///< As the driver reports it; Unknown where there is none to ask.
-  bool writesNeedFlush{};       ///< A peer's writes are visible only after flushPeerWrites().
-  std::vector<Error> tolerated; ///< Failures that the creation survived, each with its call.
+  int numaNode = -1;              ///< Where the first page was found; -1 unknown.
+  bool memfd{};                   ///< Host pages of a memfd: they can be exported and shared.
+  Answer rdmaCapable{};           ///< As the driver reports it; Unknown where there is none to ask.
+  bool writesNeedFlush{};         ///< A peer's writes are visible only after flushPeerWrites().
+  std::vector<Error> tolerated{}; ///< Failures that the creation survived, each with its call.
 };
 
 /// "nobody", "peer", "cuda", "hip", "level-zero".
@@ -153,8 +154,8 @@ public:
   const Error& error() const noexcept; ///< Of the last create(); kind None after success.
 
   /// How many slots of `config.frameBytes` fit the memory that is free now, less a reserve of an
-  /// eighth. make() refuses more unless `ignoreBudget` is set. `slotCount` is not read. Under Auto
-  /// the answer is that of the first backend that is available.
+  /// eighth (no reserve of a pool of huge pages). make() refuses more unless `ignoreBudget` is set.
+  /// `slotCount` is not read. Under Auto the answer is that of the first backend that is available.
   static Result<std::uint32_t> maxSlots(const RdmaGpuBufferConfig& config);
 
   bool valid() const noexcept;
@@ -207,8 +208,7 @@ public:
 
 private:
   friend struct core::BufferAccess;
-  struct Impl;
-  std::unique_ptr<Impl> m_impl;
+  std::unique_ptr<core::BufferState> m_state;
   Error m_error{};
 };
 
@@ -234,6 +234,7 @@ public:
 
 private:
   friend struct core::BufferAccess;
+  RdmaGpuApi m_api{};
   int m_fd = -1;
   std::uint32_t m_slotCount{};
   std::uint64_t m_frameBytes{};

@@ -84,7 +84,8 @@ std::string Error::message() const {
   std::string text = whatFailed(*this);
   if(bytes || available)
     text += "; asked " + std::to_string(bytes);
-  if(available)
+  // A budget of 0 is a figure too; elsewhere 0 means that nobody told.
+  if(available || (bytes && origin == Origin::Library && kind == Errc::OutOfMemory))
     text += ", available " + std::to_string(available);
   if(device >= 0)
     text += "; device " + std::to_string(device);

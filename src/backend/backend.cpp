@@ -1,0 +1,18 @@
+#include <backend/backend.hpp>
+#include <base/library_error.hpp>
+
+namespace rdmagpu::backend {
+
+Result<ExportedFd> Region::exportDmaBuf(std::size_t, std::size_t bytes) const {
+  return libraryError("RdmaGpuBuffer::exportSlot", LibraryCode::NotExportable, bytes);
+}
+
+Result<os::Fd> Region::share() const {
+  return libraryError("RdmaGpuBuffer::share", LibraryCode::NotShareable);
+}
+
+Result<RegionPtr> Device::attach(os::Fd, std::size_t bytes) {
+  return libraryError("RdmaGpuBuffer::attach", LibraryCode::NotShareable, bytes);
+}
+
+} // namespace rdmagpu::backend

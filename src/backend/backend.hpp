@@ -1,0 +1,98 @@
+#pragma once
+#include <base/library_error.hpp>
+#include <os/fd.hpp>
+#include <rdmagpu/backends.hpp>
+#include <rdmagpu/error.hpp>
+#include <rdmagpu/handoff.hpp>
+#include <rdmagpu/rdma_gpu_buffer.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+/// What a backend is to the rest of the library: three small interfaces. A Region holds its Device,
+/// a Device its driver context; whoever holds a Region holds all that it needs.
+namespace rdmagpu::backend {
+
+/// An exported dma-buf, and where the range that was asked for starts in it.
+struct ExportedFd {
+  os::Fd fd;
+  std::uint64_t offset{};
+  void (*close)(int) noexcept = nullptr; ///< How the driver wants descriptors of it closed; null: close(2).
+};
+
+/// One driver allocation. Freed on destruction; a failure to free goes to the log sink. Offsets are
+/// in bytes from its start and in range: the caller has checked them. Const members may be called
+/// from several threads at once.
+class Region {
+public:
+  virtual ~Region() = default;
+
+  /// What gpuVA is at that offset; null where this memory has no address.
+  virtual void* address(std::size_t offset) const noexcept = 0;
+  virtual void* opaque() const noexcept { return nullptr; }
+  virtual Handoff handoff(std::size_t offset) const noexcept = 0;
+
+  virtual Result<void> upload(std::size_t offset, std::span<const std::byte> from) const = 0;
+  virtual Result<void> download(std::size_t offset, std::span<std::byte> to) const = 0;
+  virtual Result<void> flushPeerWrites() const { return {}; }
+
+  /// A dma-buf that reaches [offset, offset + bytes). The base answers NotExportable.
+  virtual Result<ExportedFd> exportDmaBuf(std::size_t offset, std::size_t bytes) const;
+  /// A descriptor with which another process can map all of it. The base answers NotShareable.
+  virtual Result<os::Fd> share() const;
+
+  /// Fills in what this region knows of itself; sizes that are the buffer's own are already there.
+  virtual void describe(BufferFacts&) const = 0;
+};
+
+using RegionPtr = std::shared_ptr<const Region>;
+
+struct RegionRequest {
+  std::size_t bytes{}; ///< A whole number of slot strides.
+  const RdmaGpuBufferConfig& config;
+};
+
+struct Budget {
+  std::uint64_t bytes{};
+  LibraryCode exceeded{}; ///< What to answer to a request for more.
+};
+
+/// Free memory less a reserve of an eighth: filling a machine or a BAR to the brim harms others on it.
+constexpr std::uint64_t lessReserve(std::uint64_t free) noexcept { return free - free / 8; }
+
+/// A device, opened: allocates regions.
+class Device {
+public:
+  virtual ~Device() = default;
+  virtual Result<RegionPtr> allocate(const RegionRequest&) = 0;
+  /// Slots start on multiples of this, at least 64 KiB.
+  virtual std::size_t slotGranularity() const noexcept = 0;
+  /// Whether each slot needs a region of its own, because the driver promises an address for each allocation
+  /// only.
+  virtual bool oneRegionPerSlot() const noexcept { return false; }
+  /// How much can be allocated now without harm; nullopt when nobody tells.
+  virtual std::optional<Budget> budget(const RdmaGpuBufferConfig&) const = 0;
+  /// Maps what another process shared with Region::share(). The base answers NotShareable.
+  virtual Result<RegionPtr> attach(os::Fd, std::size_t bytes);
+};
+
+using DevicePtr = std::shared_ptr<Device>;
+
+/// One way of allocating. Lives as long as the process; has no state but what it loads once.
+class Backend {
+public:
+  virtual RdmaGpuApi api() const noexcept = 0;
+  /// What its slots' handoffs are.
+  virtual HandoffKind handoffKind() const noexcept = 0;
+  /// What exists here. Creates nothing on any device.
+  virtual BackendInfo probe() const = 0;
+  virtual Result<DevicePtr> open(const RdmaGpuBufferConfig&) const = 0;
+
+protected:
+  ~Backend() = default;
+};
+
+} // namespace rdmagpu::backend

@@ -1,0 +1,141 @@
+#include <backend/registry.hpp>
+#include <base/library_error.hpp>
+#include <core/buffer_state.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace rdmagpu::core {
+namespace {
+
+/// Whether Auto may use a backend for a peer that accepts those handoffs.
+std::optional<Error> unfit(const char* call, const backend::Backend& backend,
+                           const RdmaGpuBufferConfig& config) {
+  if(backend.api() == RdmaGpuApi::PciP2p || !config.accepts.contains(backend.handoffKind()))
+    return libraryError(call, LibraryCode::PeerCannotAddress);
+  return {};
+}
+
+/// An error of the request itself, which no other backend would answer differently.
+bool isOfTheRequest(const Error& error) noexcept {
+  return error.kind == Errc::InvalidArgument && error.origin == Origin::Library;
+}
+
+Result<std::unique_ptr<BufferState>> buildWith(const char* call, const backend::Backend& backend,
+                                               const RdmaGpuBufferConfig& config) {
+  auto device = backend.open(config);
+  if(!device)
+    return device.error();
+  return buildOn(call, backend.api(), **device, config);
+}
+
+/// The backends to try, in order: the one that is named, or all of them.
+Result<std::span<const backend::Backend* const>> candidates(const char* call, RdmaGpuApi api) {
+  const auto all = backend::all();
+  if(api == RdmaGpuApi::Auto)
+    return all;
+  if(api == RdmaGpuApi::None)
+    return libraryError(call, LibraryCode::ApiNone);
+  for(std::size_t i = 0; i < all.size(); ++i) {
+    if(all[i]->api() == api)
+      return all.subspan(i, 1);
+  }
+  return libraryError(call, LibraryCode::BackendAbsent);
+}
+
+} // namespace
+
+void describe(BufferState& state, RdmaGpuApi api) {
+  BufferFacts& facts = state.facts;
+  facts.api = api;
+  facts.slotCount = state.layout.slotCount;
+  facts.frameBytes = state.layout.frameBytes;
+  facts.requestedBytes = state.layout.frameBytes * state.layout.slotCount;
+  facts.slotStride = state.layout.stride;
+  facts.regionCount = state.regions.size();
+  for(const RegionPtr& region : state.regions)
+    region->describe(facts);
+}
+
+Result<std::unique_ptr<BufferState>> buildOn(const char* call, RdmaGpuApi api, backend::Device& device,
+                                             const RdmaGpuBufferConfig& config) {
+  const auto layout = layOut(call, config.slotCount, config.frameBytes, device.slotGranularity());
+  if(!layout)
+    return layout.error();
+  if(const auto budget = config.ignoreBudget ? std::nullopt : device.budget(config)) {
+    if(layout->totalBytes() > budget->bytes)
+      return libraryError(call, budget->exceeded, layout->totalBytes(), budget->bytes);
+  }
+
+  auto state = std::make_unique<BufferState>();
+  state->layout = *layout;
+  const std::size_t regions = device.oneRegionPerSlot() ? layout->slotCount : 1;
+  const std::size_t bytes = device.oneRegionPerSlot() ? layout->stride : layout->totalBytes();
+  state->regions.reserve(regions);
+  for(std::size_t i = 0; i < regions; ++i) {
+    auto region = device.allocate({bytes, config});
+    if(!region) {
+      Error error = region.error();
+      if(regions > 1)
+        error.slot = static_cast<std::int32_t>(i);
+      return error;
+    }
+    state->regions.push_back(*std::move(region));
+  }
+  describe(*state, api);
+  return state;
+}
+
+Result<std::unique_ptr<BufferState>> build(const char* call, const RdmaGpuBufferConfig& config) {
+  const auto backends = candidates(call, config.api);
+  if(!backends)
+    return backends.error();
+  if(config.api != RdmaGpuApi::Auto)
+    return buildWith(call, *backends->front(), config);
+
+  std::vector<Rejected> rejected;
+  for(const backend::Backend* backend : *backends) {
+    const auto mismatch = unfit(call, *backend, config);
+    auto state =
+        mismatch ? Result<std::unique_ptr<BufferState>>{*mismatch} : buildWith(call, *backend, config);
+    if(state) {
+      (*state)->selection = std::move(rejected);
+      return state;
+    }
+    if(isOfTheRequest(state.error()))
+      return state.error();
+    rejected.push_back({backend->api(), state.error()});
+  }
+  // One cause says more than "none fits", which is left for a peer that accepts no kind of handoff here.
+  const bool tried = std::any_of(rejected.begin(), rejected.end(), [](const Rejected& r) {
+    return r.error.code != static_cast<std::int64_t>(LibraryCode::PeerCannotAddress);
+  });
+  return tried ? rejected.back().error : libraryError(call, LibraryCode::NoBackendFits);
+}
+
+Result<std::uint32_t> countSlotsThatFit(const char* call, const RdmaGpuBufferConfig& config) {
+  const auto backends = candidates(call, config.api);
+  if(!backends)
+    return backends.error();
+  Error last = libraryError(call, LibraryCode::NoBackendFits);
+  for(const backend::Backend* backend : *backends) {
+    if(config.api == RdmaGpuApi::Auto && unfit(call, *backend, config))
+      continue;
+    auto device = backend->open(config);
+    if(!device) {
+      last = device.error();
+      continue;
+    }
+    const auto layout = layOut(call, 1, config.frameBytes, (*device)->slotGranularity());
+    if(!layout)
+      return layout.error();
+    constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+    const auto budget = (*device)->budget(config);
+    return static_cast<std::uint32_t>(budget ? std::min(most, budget->bytes / layout->stride) : most);
+  }
+  return last;
+}
+
+} // namespace rdmagpu::core

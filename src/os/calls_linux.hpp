@@ -1,0 +1,58 @@
+#pragma once
+#include <base/symbol.hpp>
+#include <os/error.hpp>
+
+#include <cerrno>
+#include <cstdint>
+#include <fcntl.h>
+#include <linux/memfd.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/// The narrow door to Linux: every system call that the library makes on memory, descriptors and
+/// sockets is an object here, whose type holds its name and its function, so that an error names
+/// the call and the tests can stand at the other side of the door (the linker's --wrap).
+namespace rdmagpu::os {
+
+template <Symbol Name, auto Function>
+struct Call {
+  static constexpr const char* name() noexcept { return Name.text; }
+  template <class... Args>
+  auto operator()(Args... args) const noexcept {
+    return Function(args...);
+  }
+  /// The refusal that the call has just left in errno.
+  Error refusal(std::uint64_t asked = 0, std::uint64_t limit = 0) const noexcept {
+    return error(name(), errno, asked, limit);
+  }
+};
+
+namespace call {
+inline constexpr Call<"memfd_create", ::memfd_create> memfdCreate{};
+inline constexpr Call<"ftruncate", ::ftruncate> truncate{};
+inline constexpr Call<"fcntl", ::fcntl> fcntl{};
+inline constexpr Call<"fstat", ::fstat> fstat{};
+inline constexpr Call<"lseek", ::lseek> lseek{};
+inline constexpr Call<"open", ::open> open{};
+inline constexpr Call<"open /dev/udmabuf", ::open> openUdmabuf{};
+inline constexpr Call<"UDMABUF_CREATE", ::ioctl> udmabufCreate{};
+inline constexpr Call<"read", ::read> read{};
+inline constexpr Call<"close", ::close> close{};
+inline constexpr Call<"mmap", ::mmap> mmap{};
+inline constexpr Call<"munmap", ::munmap> munmap{};
+inline constexpr Call<"madvise", ::madvise> madvise{};
+inline constexpr Call<"mlock", ::mlock> mlock{};
+inline constexpr Call<"mincore", ::mincore> mincore{};
+inline constexpr Call<"mbind", ::syscall> mbind{};
+inline constexpr Call<"get_mempolicy", ::syscall> getMempolicy{};
+inline constexpr Call<"getrlimit", ::getrlimit> getrlimit{};
+inline constexpr Call<"sendmsg", ::sendmsg> sendmsg{};
+inline constexpr Call<"recvmsg", ::recvmsg> recvmsg{};
+} // namespace call
+
+} // namespace rdmagpu::os

@@ -1,0 +1,83 @@
+#include <os/error.hpp>
+
+#include <array>
+#include <cerrno>
+#include <string_view>
+
+namespace rdmagpu::os {
+namespace {
+
+struct Code {
+  int value;
+  const char* name;
+  Errc kind;
+};
+
+#define RDMAGPU_ERRNO(name, kind)                                                                            \
+  Code { name, #name, Errc::kind }
+constexpr std::array codes{
+    RDMAGPU_ERRNO(EPERM, Permission),
+    RDMAGPU_ERRNO(ENOENT, NotFound),
+    RDMAGPU_ERRNO(EINTR, Busy),
+    RDMAGPU_ERRNO(EIO, Internal),
+    RDMAGPU_ERRNO(ENXIO, NotFound),
+    RDMAGPU_ERRNO(EBADF, InvalidArgument),
+    RDMAGPU_ERRNO(EAGAIN, Busy),
+    RDMAGPU_ERRNO(ENOMEM, OutOfMemory),
+    RDMAGPU_ERRNO(EACCES, Permission),
+    RDMAGPU_ERRNO(EFAULT, Internal),
+    RDMAGPU_ERRNO(EBUSY, Busy),
+    RDMAGPU_ERRNO(EEXIST, InvalidArgument),
+    RDMAGPU_ERRNO(ENODEV, NotFound),
+    RDMAGPU_ERRNO(EINVAL, InvalidArgument),
+    RDMAGPU_ERRNO(ENFILE, OutOfMemory),
+    RDMAGPU_ERRNO(EMFILE, OutOfMemory),
+    RDMAGPU_ERRNO(ENOTTY, Unsupported),
+    RDMAGPU_ERRNO(EFBIG, OutOfMemory),
+    RDMAGPU_ERRNO(ENOSPC, OutOfMemory),
+    RDMAGPU_ERRNO(EPIPE, Lost),
+    RDMAGPU_ERRNO(ENOSYS, Unsupported),
+    RDMAGPU_ERRNO(EBADFD, InvalidArgument),
+    RDMAGPU_ERRNO(EPROTO, Internal),
+    RDMAGPU_ERRNO(ENOTSOCK, InvalidArgument),
+    RDMAGPU_ERRNO(EOPNOTSUPP, Unsupported),
+    RDMAGPU_ERRNO(ENOTCONN, InvalidArgument),
+    RDMAGPU_ERRNO(ECONNRESET, Lost),
+    RDMAGPU_ERRNO(ETIMEDOUT, Busy),
+    RDMAGPU_ERRNO(EPROTONOSUPPORT, TooOld),
+    RDMAGPU_ERRNO(EHWPOISON, Lost),
+    RDMAGPU_ERRNO(ENOBUFS, OutOfMemory),
+    RDMAGPU_ERRNO(EMSGSIZE, InvalidArgument),
+};
+#undef RDMAGPU_ERRNO
+
+/// The id of what there is to do about it, where the table of hints knows this failure.
+const char* findingOf(const char* call, int code) noexcept {
+  for(const Hint& hint : hintTable()) {
+    const std::string_view wanted = hint.call;
+    if(hint.origin == Origin::Os && hint.code == code && (wanted.empty() || wanted == call))
+      return hint.finding;
+  }
+  return "";
+}
+
+} // namespace
+
+Error error(const char* call, int code, std::uint64_t asked, std::uint64_t limit) noexcept {
+  Error e{.kind = Errc::Internal,
+          .origin = Origin::Os,
+          .code = code,
+          .call = call,
+          .finding = findingOf(call, code),
+          .bytes = asked,
+          .available = limit};
+  for(const Code& known : codes) {
+    if(known.value == code) {
+      e.kind = known.kind;
+      e.codeName = known.name;
+    }
+  }
+  return e;
+}
+
+} // namespace rdmagpu::os

@@ -1,0 +1,12 @@
+#pragma once
+#include <rdmagpu/error.hpp>
+
+#include <cstdint>
+
+namespace rdmagpu::os {
+
+/// A refusal by the operating system: `code` is an errno value, `call` the system call's name.
+/// `asked` and `limit` are its sizes, 0 where it has none.
+Error error(const char* call, int code, std::uint64_t asked = 0, std::uint64_t limit = 0) noexcept;
+
+} // namespace rdmagpu::os

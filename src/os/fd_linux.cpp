@@ -1,0 +1,13 @@
+#include <base/log.hpp>
+#include <os/calls_linux.hpp>
+#include <os/fd.hpp>
+
+namespace rdmagpu::os {
+
+void FdTraits::close(int fd) noexcept {
+  // After EINTR Linux has closed the descriptor all the same: trying again could close another's.
+  if(call::close(fd) != 0 && errno != EINTR)
+    log(LogLevel::Failure, "a file descriptor could not be closed", call::close.refusal());
+}
+
+} // namespace rdmagpu::os

@@ -128,6 +128,8 @@ Result<HostPages> HostPages::adopt(Fd fd, std::size_t bytes, PageLock lock) {
   if(call::fstat(fd.get(), &status) != 0)
     return call::fstat.refusal();
   const int seals = call::fcntl(fd.get(), F_GET_SEALS);
+  if(seals < 0 && errno != EINVAL) // EINVAL: no memfd
+    return call::fcntl.refusal();
   if(seals < 0 || !(seals & F_SEAL_SHRINK) || static_cast<std::uint64_t>(status.st_size) < bytes)
     return libraryError("RdmaGpuBuffer::attach", LibraryCode::ShareUnsafe, bytes,
                         static_cast<std::uint64_t>(status.st_size));

@@ -44,7 +44,7 @@ Result<void> populate(std::byte* data, std::size_t bytes) {
   const std::size_t share = bytes / parts / gpuPageBytes * gpuPageBytes;
 
   std::vector<Result<void>> outcomes(parts);
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads; // joined also when one of these lines throws
   threads.reserve(parts - 1);
   std::size_t begun = 0;
   for(; begun + 1 < parts; ++begun) {
@@ -57,8 +57,7 @@ Result<void> populate(std::byte* data, std::size_t bytes) {
     }
   }
   outcomes[begun] = populatePart(data + begun * share, bytes - begun * share);
-  for(std::thread& thread : threads)
-    thread.join();
+  threads.clear();
   for(const Result<void>& outcome : outcomes) {
     if(!outcome)
       return outcome;

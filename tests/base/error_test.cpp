@@ -1,0 +1,140 @@
+#include <base/library_error.hpp>
+#include <os/error.hpp>
+#include <rdmagpu/error.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <memory>
+#include <set>
+#include <string>
+#include <tuple>
+
+namespace rdmagpu {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Error, DefaultIsNoError) {
+  const Error none;
+  EXPECT_EQ(none.kind, Errc::None);
+  EXPECT_EQ(none.message(), "no error");
+  EXPECT_TRUE(none.hints().empty());
+}
+
+TEST(Error, LibraryMessageGivesTheRuleAndTheNumbers) {
+  const Error e = libraryError("RdmaGpuBuffer::upload", LibraryCode::SlotOutOfRange, 9, 8);
+  EXPECT_EQ(e.message(),
+            "RdmaGpuBuffer::upload: the slot index must be below slotCount; asked 9, available 8");
+  EXPECT_EQ(e.kind, Errc::InvalidArgument);
+  EXPECT_STREQ(e.codeName, "SlotOutOfRange");
+}
+
+TEST(Error, SystemMessageNamesTheCallAndTheCode) {
+  const Error e = os::error("mlock", ENOMEM, 33177600, 8388608);
+  EXPECT_THAT(e.message(), HasSubstr("mlock failed: ENOMEM (12, "));
+  EXPECT_THAT(e.message(), HasSubstr("asked 33177600, available 8388608"));
+  EXPECT_EQ(e.kind, Errc::OutOfMemory);
+  EXPECT_STREQ(e.finding, "memlock-limit");
+}
+
+TEST(Error, UnknownSystemCodeKeepsItsNumber) {
+  const Error e = os::error("mlock", 524);
+  EXPECT_EQ(e.kind, Errc::Internal);
+  EXPECT_STREQ(e.codeName, "");
+  EXPECT_THAT(e.message(), HasSubstr("mlock failed: Os (524"));
+}
+
+TEST(Error, MessageSaysWhichDeviceAndSlot) {
+  Error e = os::error("open /dev/udmabuf", EACCES);
+  EXPECT_THAT(e.message(), Not(HasSubstr("slot")));
+  e.slot = 3;
+  e.device = 1;
+  EXPECT_THAT(e.message(), HasSubstr("device 1; slot 3"));
+}
+
+TEST(Error, BudgetOfZeroIsShown) {
+  EXPECT_THAT(libraryError("make", LibraryCode::BudgetExceeded, 5, 0).message(),
+              HasSubstr("asked 5, available 0"));
+}
+
+TEST(Error, EveryLibraryCodeHasARuleAndAFinding) {
+  EXPECT_EQ(libraryRule(0), nullptr);
+  EXPECT_EQ(libraryRule(-1), nullptr);
+  std::int64_t code = 1;
+  for(; libraryRule(code); ++code) {
+    const Error e = libraryError("call", static_cast<LibraryCode>(code));
+    EXPECT_EQ(e.code, code);
+    EXPECT_NE(e.kind, Errc::None) << e.codeName;
+    EXPECT_STRNE(e.finding, "") << e.codeName;
+    EXPECT_STRNE(e.codeName, "");
+  }
+  EXPECT_GT(code, 20);
+}
+
+TEST(Error, EveryNameIsKnown) {
+  for(int k = 0; k <= static_cast<int>(Errc::Internal); ++k)
+    EXPECT_THAT(name(static_cast<Errc>(k)), Not(HasSubstr("?")));
+  for(int o = 0; o <= static_cast<int>(Origin::Fabric); ++o)
+    EXPECT_THAT(name(static_cast<Origin>(o)), Not(HasSubstr("?")));
+}
+
+TEST(Hints, SpecialRowWinsOverTheGeneralOne) {
+  const auto special = os::error("memfd_create", EMFILE).hints();
+  const auto general = os::error("fcntl", EMFILE).hints();
+  ASSERT_FALSE(special.empty());
+  ASSERT_FALSE(general.empty());
+  EXPECT_GT(special.size(), general.size());
+}
+
+TEST(Hints, CodesOfAnotherOriginDoNotMatch) {
+  Error e = os::error("mlock", ENOMEM);
+  e.origin = Origin::Cuda;
+  EXPECT_TRUE(e.hints().empty());
+}
+
+TEST(Hints, EveryRowIsReachableAndSaysSomething) {
+  std::set<std::tuple<Origin, std::string, std::int64_t>> seen;
+  for(const Hint& hint : hintTable()) {
+    EXPECT_TRUE(seen.insert({hint.origin, hint.call, hint.code}).second) << hint.call << " " << hint.codeName;
+    EXPECT_FALSE(seen.count({hint.origin, "", hint.code}) && *hint.call)
+        << "hidden by a general row: " << hint.call;
+    EXPECT_STRNE(hint.finding, "");
+    ASSERT_FALSE(hint.sentences.empty()) << hint.call;
+    for(const std::string sentence : hint.sentences)
+      EXPECT_EQ(sentence.back(), '.') << sentence;
+    if(hint.origin == Origin::Os && *hint.call) {
+      const Error e = os::error(hint.call, static_cast<int>(hint.code));
+      EXPECT_STREQ(e.codeName, hint.codeName);
+      EXPECT_STREQ(e.finding, hint.finding);
+    }
+    if(hint.origin == Origin::Library) {
+      EXPECT_STREQ(libraryError("x", static_cast<LibraryCode>(hint.code)).codeName, hint.codeName);
+    }
+  }
+}
+
+TEST(Result, HoldsAValueOrAnError) {
+  const Result<int> good{5};
+  ASSERT_TRUE(good.has_value());
+  EXPECT_EQ(*good, 5);
+  const Result<int> bad{libraryError("x", LibraryCode::SizeOverflow)};
+  ASSERT_FALSE(bad);
+  EXPECT_STREQ(bad.error().codeName, "SizeOverflow");
+}
+
+TEST(Result, MovesItsValueOut) {
+  Result<std::unique_ptr<int>> held{std::make_unique<int>(7)};
+  const std::unique_ptr<int> taken = *std::move(held);
+  EXPECT_EQ(*taken, 7);
+}
+
+TEST(Result, OfNothingIsSuccessUnlessGivenAnError) {
+  EXPECT_TRUE(Result<void>{});
+  EXPECT_FALSE(Result<void>{libraryError("x", LibraryCode::SizeOverflow)});
+}
+
+} // namespace
+} // namespace rdmagpu

@@ -1,0 +1,35 @@
+#include <contract/allocation_faults.hpp>
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+thread_local int untilFailure = 0;
+thread_local bool failed = false;
+
+} // namespace
+
+namespace rdmagpu::test {
+
+void failAllocation(int n) noexcept {
+  untilFailure = n;
+  failed = false;
+}
+
+bool allocationFailed() noexcept { return failed; }
+
+} // namespace rdmagpu::test
+
+void* operator new(std::size_t bytes) {
+  if(untilFailure > 0 && --untilFailure == 0) {
+    failed = true;
+    throw std::bad_alloc{};
+  }
+  if(void* memory = std::malloc(bytes ? bytes : 1))
+    return memory;
+  throw std::bad_alloc{};
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

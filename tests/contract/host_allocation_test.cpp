@@ -1,0 +1,70 @@
+#include <contract/allocation_faults.hpp>
+#include <rdmagpu/inspect.hpp>
+#include <rdmagpu/rdma_gpu_buffer.hpp>
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <iterator>
+#include <vector>
+
+namespace rdmagpu::test {
+namespace {
+
+std::ptrdiff_t openDescriptors() {
+  return std::distance(std::filesystem::directory_iterator{"/proc/self/fd"},
+                       std::filesystem::directory_iterator{});
+}
+
+/// Runs out of memory at the first, second, ... allocation of `attempt`, which returns a Result.
+template <class Attempt>
+void everyAllocationFailsOnce(Attempt attempt) {
+  const auto before = openDescriptors();
+  for(int n = 1;; ++n) {
+    failAllocation(n);
+    {
+      const auto outcome = attempt();
+      const bool failed = allocationFailed();
+      failAllocation(0);
+      if(!failed) {
+        EXPECT_GT(n, 1) << "nothing is allocated";
+        EXPECT_TRUE(outcome) << outcome.error().message();
+        return;
+      }
+      ASSERT_FALSE(outcome) << "allocation " << n;
+      EXPECT_EQ(outcome.error().kind, Errc::OutOfMemory);
+    }
+    ASSERT_EQ(openDescriptors(), before) << "allocation " << n;
+  }
+}
+
+// Large enough to be populated by more than one thread where there is more than one CPU.
+RdmaGpuBufferConfig config(RdmaGpuApi api) { return {.api = api, .slotCount = 4, .frameBytes = 5U << 20U}; }
+
+TEST(HostAllocation, MakeSurvivesEachFailure) {
+  everyAllocationFailsOnce([] { return RdmaGpuBuffer::make(config(RdmaGpuApi::HostFallback)); });
+}
+
+TEST(HostAllocation, AutoSurvivesEachFailure) {
+  everyAllocationFailsOnce([] { return RdmaGpuBuffer::make(config(RdmaGpuApi::Auto)); });
+}
+
+TEST(HostAllocation, MaxSlotsSurvivesEachFailure) {
+  everyAllocationFailsOnce([] { return RdmaGpuBuffer::maxSlots(config(RdmaGpuApi::HostFallback)); });
+}
+
+TEST(HostAllocation, InspectSurvivesEachFailure) {
+  const std::vector<char> memory(10'000);
+  everyAllocationFailsOnce([&] { return inspect(memory.data(), memory.size()); });
+}
+
+TEST(HostAllocation, TokenSurvivesEachFailure) {
+  const auto buffer = RdmaGpuBuffer::make(config(RdmaGpuApi::HostFallback));
+  ASSERT_TRUE(buffer);
+  const auto shared = buffer->share();
+  ASSERT_TRUE(shared);
+  everyAllocationFailsOnce([&] { return shared->token(); });
+}
+
+} // namespace
+} // namespace rdmagpu::test

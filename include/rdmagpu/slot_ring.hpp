@@ -20,7 +20,7 @@ enum class RingPolicy : std::uint8_t {
 enum class RingStatus : std::uint8_t {
   Ok,
   Empty,  ///< Nothing to be had now: no free slot, or no frame.
-  Closed, ///< The other side has ended; for the consumer: and every frame was taken.
+  Closed, ///< A side has ended. The consumer learns of the producer's end when every frame was taken.
   Misuse, ///< The slot is not this caller's to give: out of range, or in another state. Nothing changed.
 };
 
@@ -28,8 +28,9 @@ enum class RingStatus : std::uint8_t {
 /// says so. `context` must stay valid until `done` has returned true, or the ring is gone.
 struct RingCompletion {
   void* context{};
-  /// True once the work is done; then never asked again. Called from the side that waits for the
-  /// slot, often; it must not block or call the ring. Null: done at once.
+  /// True once the work is done; then never asked again. Called often, by one thread at a time, from
+  /// the calls of the side that wants the slot (under Newest, of both sides: the producer may want the
+  /// frame back). It must not block or call the ring. Null: done at once.
   bool (*done)(void* context) noexcept = nullptr;
 };
 
@@ -42,6 +43,8 @@ struct RingFrame {
   std::size_t bytesReady{}; ///< How many of them could be read when the frame was taken.
 };
 
+/// Each exact and never falling, but read one after the other: they need not fit together while the
+/// ring runs. Once it rests, published + countDrop() calls = taken + drops + frames still in the ring.
 struct RingCounters {
   std::uint64_t published{};
   std::uint64_t taken{};
@@ -65,10 +68,14 @@ struct SlotRingConfig {
 /// time; the two sides need no further lock. counters(), bytesReady() and close...() may be called
 /// by any thread. A slot goes Free -> acquire -> publish -> take -> release -> Free.
 ///
-/// No call allocates; those that do not wait make no system call unless the other side is blocked.
-/// Move-only; must not be moved while in use.
+/// No call but make() allocates; those that do not wait make no system call unless the other side is
+/// blocked. A wait spins for a microsecond or two before it sleeps.
+///
+/// Move-only; must not be moved while in use. Empty after a move: it has no slots, and its calls
+/// answer Misuse.
 class RDMAGPU_API SlotRing {
 public:
+  /// All slots are free. Fails with SlotCountZero, or OutOfMemory.
   static Result<SlotRing> make(const SlotRingConfig&);
   ~SlotRing();
   SlotRing(SlotRing&&) noexcept;
@@ -80,46 +87,53 @@ public:
 
   // The producer's side.
 
-  /// Takes a free slot to write to. Empty when there is none; Closed once closeConsumer() was called.
+  /// Takes a free slot to write to. Empty when there is none, Closed once either side has closed. In
+  /// both cases `slot` is left as it was.
   RingStatus tryAcquire(std::uint32_t& slot) noexcept;
   /// The same, waiting at most that long for one; a negative time waits without limit.
   RingStatus acquire(std::uint32_t& slot, std::chrono::nanoseconds timeout) noexcept;
-  /// Gives a slot that was acquired back unused.
+  /// Gives a slot that was acquired back unused. Works on a closed ring too.
   RingStatus abandon(std::uint32_t slot) noexcept;
   /// Hands a frame of `bytes` bytes over. With `bytesReady` below `bytes` the rest follows through
-  /// advance(), and the slot is not handed out again before it has. The frame can be taken once
-  /// `completion` is done.
+  /// advance(), and the slot is not handed out again before it has, even if the frame was released or
+  /// skipped meanwhile. The frame can be taken once `completion` is done. Closed once either side has
+  /// closed: the slot stays the producer's.
   RingStatus publish(std::uint32_t slot, std::int64_t timestamp, std::size_t bytes, std::size_t bytesReady,
                      RingCompletion completion = {}) noexcept;
   RingStatus publish(std::uint32_t slot, std::int64_t timestamp, std::size_t bytes,
                      RingCompletion completion = {}) noexcept {
     return publish(slot, timestamp, bytes, bytes, completion);
   }
-  /// Says that the first `bytesReady` bytes of a published frame can be read now. Never goes back.
+  /// Says that the first `bytesReady` bytes of a frame that was published in part can be read now.
+  /// Misuse for less than before, more than the frame has, or a frame that is whole already.
   RingStatus advance(std::uint32_t slot, std::size_t bytesReady) noexcept;
   /// Counts a frame that was lost for want of a slot; its sequence number is used up.
   void countDrop() noexcept;
-  /// No more frames will come: the consumer takes what there is, then finds the ring Closed.
+  /// No more frames will come: the consumer takes what there is, then finds the ring Closed. Wakes
+  /// whoever waits, on either side.
   void closeProducer() noexcept;
 
   // The consumer's side.
 
-  /// Takes the next frame, or the newest, as the policy says. Empty when none is there or its
-  /// completion is not done.
+  /// Takes the next frame, or the newest whose completion is done, as the policy says. Empty when none
+  /// is there or, under Fifo, the next one's completion is not done: order is kept. `frame` is left as
+  /// it was unless the answer is Ok.
   RingStatus tryTake(RingFrame& frame) noexcept;
   /// The same, waiting at most that long for one; a negative time waits without limit.
   RingStatus take(RingFrame& frame, std::chrono::nanoseconds timeout) noexcept;
   /// How many bytes of a frame that was taken can be read now; 0 for a slot that is not taken.
   std::size_t bytesReady(std::uint32_t slot) const noexcept;
-  /// Waits until at least `bytes` bytes of a taken frame can be read. Empty when the time is up,
-  /// Closed when the producer ended without writing them.
+  /// Waits until at least `bytes` bytes of a taken frame can be read, like take(). Empty when the time
+  /// is up, Closed when either side ended without them, Misuse when the frame has fewer.
   RingStatus waitBytes(std::uint32_t slot, std::size_t bytes, std::chrono::nanoseconds timeout) noexcept;
-  /// Gives a slot back. It is handed to the producer again once `completion` is done, and, when
-  /// the frame was published in part, once the producer has written all of it.
+  /// Gives a slot back, on a closed ring too. It is handed to the producer again once `completion` is
+  /// done and, when the frame was published in part, the producer has written all of it; slots that
+  /// are free already do not wait for it.
   RingStatus release(std::uint32_t slot, RingCompletion completion = {}) noexcept;
   /// Counts a moment at which the consumer needed a frame and there was none.
   void countUnderrun() noexcept;
-  /// No more frames are wanted: the producer finds the ring Closed at once.
+  /// No more frames are wanted: the producer finds the ring Closed at once, and so does the consumer.
+  /// Wakes whoever waits, on either side. Frames in the ring stay there and count as nothing.
   void closeConsumer() noexcept;
 
   /// Wakes whoever waits, so that completions are asked again. For the thread, callback or

@@ -1,0 +1,148 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # jobs, logs, all, install and skipped_status are those of ./test
+#
+# The stages of ./test, which sources this file. Each runs in a shell of its own under set -e.
+
+skip() { # reason
+  echo "skipped: $1"
+  echo "$1" >"$logs/skip"
+  exit "$skipped_status"
+}
+
+launcher=()
+if command -v ccache >/dev/null; then
+  launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+fi
+
+# Without a terminal only warnings, errors and failures are worth a line.
+ninja_options=()
+[[ -t 1 ]] || ninja_options=(-- --quiet)
+
+# The shadow memory of the sanitizers collides with mappings that a kernel with many bits of address
+# randomisation makes. Where personality() is forbidden, as in some containers, we take the chance.
+without_aslr=()
+if setarch "$(uname -m)" -R true 2>/dev/null; then
+  without_aslr=(setarch "$(uname -m)" -R)
+fi
+runner=() # what builds (which run test programs to list their tests) and tests are started with
+
+configure_and_build() { # preset cmake-options...
+  local preset=$1
+  shift
+  cmake --preset "$preset" -DRDMAGPU_BUILD_TESTS=ON "${launcher[@]}" "$@" >"$logs/configure-$preset.log" 2>&1 ||
+    { cat "$logs/configure-$preset.log" && return 1; }
+  "${runner[@]}" cmake --build "build/$preset" --parallel "$jobs" "${ninja_options[@]}"
+}
+
+run_ctest() { # preset ctest-options...
+  local preset=$1
+  shift
+  "${runner[@]}" ctest --test-dir "build/$preset" --output-on-failure --no-tests=error --parallel "$jobs" "$@" 2>&1 |
+    tee "$logs/ctest-$preset.log"
+}
+
+# Files of the tree by name, without what was built.
+files() { # pattern...
+  local pattern expression=(-false)
+  for pattern; do expression+=(-o -name "$pattern"); done
+  find . \( -name .git -o -path './build*' \) -prune -o -type f \( "${expression[@]}" \) -print
+}
+
+install_packages() {
+  if ((all)); then tools/setup all; else tools/setup build test; fi
+}
+
+check_format() {
+  local version
+  version=$(clang-format --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p')
+  [[ $version == 14 ]] || skip "clang-format 14 decides the format, this is ${version:-absent}"
+  files '*.cpp' '*.hpp' '*.h' | xargs clang-format --dry-run -Werror
+}
+
+check_sources() {
+  python3 tools/check_layers.py
+  python3 tools/check_docs.py
+  python3 tools/check_sizes.py
+  shellcheck ./test ./quickstart .ci/run tools/setup tools/stages.sh
+  files '*.1' | xargs --no-run-if-empty mandoc -T lint -W warning
+}
+
+build_release() {
+  local bench=OFF
+  ((all)) && bench=ON
+  configure_and_build release -DRDMAGPU_BUILD_BENCH=$bench -DRDMAGPU_BUILD_EXAMPLES=ON
+}
+
+test_release() { run_ctest release; }
+
+# The tests of the insides stay with the static library; here it is what a consumer sees.
+test_shared() {
+  cmake -S . -B build/shared -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBUILD_SHARED_LIBS=ON \
+    -DRDMAGPU_WERROR=ON "${launcher[@]}" >"$logs/configure-shared.log" 2>&1 ||
+    { cat "$logs/configure-shared.log" && return 1; }
+  cmake --build build/shared --parallel "$jobs" --target src/all cli/all examples/all "${ninja_options[@]}"
+  run_ctest shared --label-regex shared
+}
+
+test_clang() {
+  configure_and_build clang
+  run_ctest clang
+}
+
+run_fuzzers() {
+  local fuzzer corpus count=0
+  for fuzzer in build/clang/tests/fuzz/*_fuzz; do
+    [[ -x $fuzzer ]] || continue
+    corpus=$(mktemp -d)
+    echo "$(basename "$fuzzer"), 20 seconds"
+    "$fuzzer" -max_total_time=20 -timeout=10 -print_final_stats=1 "$corpus" "tests/fuzz/corpus/$(basename "$fuzzer")" \
+      >"$logs/fuzz.log" 2>&1 || { cat "$logs/fuzz.log" && return 1; }
+    rm -r "$corpus"
+    count=$((count + 1))
+  done
+  ((count)) || { echo "no fuzzer was built" && return 1; }
+}
+
+run_clang_tidy() {
+  local version
+  version=$(clang-tidy --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p')
+  [[ $version == 14 ]] || skip "clang-tidy 14 decides, this is ${version:-absent}"
+  find src cli examples -name '*.cpp' |
+    xargs --max-procs "$jobs" --max-args 1 clang-tidy -p build/clang --quiet --warnings-as-errors='*'
+}
+
+test_asan() {
+  export ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1:check_initialization_order=1
+  export UBSAN_OPTIONS=print_stacktrace=1
+  runner=("${without_aslr[@]}")
+  configure_and_build asan
+  run_ctest asan
+}
+
+test_tsan() {
+  export TSAN_OPTIONS=second_deadlock_stack=1
+  runner=("${without_aslr[@]}")
+  configure_and_build tsan
+  run_ctest tsan
+}
+
+test_memcheck() { python3 tools/memcheck.py build/release --jobs "$jobs"; }
+
+test_coverage() {
+  configure_and_build coverage
+  find build/coverage -name '*.gcda' -delete
+  run_ctest coverage
+  gcovr --root . --filter src/ --fail-under-line 90 --print-summary build/coverage
+}
+
+run_benchmarks() {
+  local program
+  for program in $(find build/release/bench -maxdepth 1 -type f -executable | sort); do
+    echo "${program##*/}"
+    "$program" --benchmark_min_time=0.01 >"$logs/bench.log" 2>&1 || { cat "$logs/bench.log" && return 1; }
+  done
+}
+
+run_quickstart() {
+  if ((install)); then ./quickstart; else ./quickstart --no-setup; fi
+}

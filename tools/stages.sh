@@ -41,11 +41,11 @@ run_ctest() { # preset ctest-options...
     tee "$logs/ctest-$preset.log"
 }
 
-# Files of the tree by name, without what was built.
+# Files of the tree by name, each with a null after it, without what was built.
 files() { # pattern...
   local pattern expression=(-false)
   for pattern; do expression+=(-o -name "$pattern"); done
-  find . \( -name .git -o -path './build*' \) -prune -o -type f \( "${expression[@]}" \) -print
+  find . \( -name .git -o -path './build*' \) -prune -o -type f \( "${expression[@]}" \) -print0
 }
 
 install_packages() {
@@ -56,7 +56,7 @@ check_format() {
   local version
   version=$(clang-format --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p')
   [[ $version == 14 ]] || skip "clang-format 14 decides the format, this is ${version:-absent}"
-  files '*.cpp' '*.hpp' '*.h' | xargs clang-format --dry-run -Werror
+  files '*.cpp' '*.hpp' '*.h' | xargs -0 clang-format --dry-run -Werror
 }
 
 check_sources() {
@@ -64,7 +64,7 @@ check_sources() {
   python3 tools/check_docs.py
   python3 tools/check_sizes.py
   shellcheck ./test ./quickstart .ci/run tools/setup tools/stages.sh
-  files '*.1' | xargs --no-run-if-empty mandoc -T lint -W warning
+  files '*.1' | xargs -0 --no-run-if-empty mandoc -T lint -W warning
 }
 
 build_release() {
@@ -107,8 +107,8 @@ run_clang_tidy() {
   local version
   version=$(clang-tidy --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p')
   [[ $version == 14 ]] || skip "clang-tidy 14 decides, this is ${version:-absent}"
-  find src cli examples -name '*.cpp' |
-    xargs --max-procs "$jobs" --max-args 1 clang-tidy -p build/clang --quiet --warnings-as-errors='*'
+  find src cli examples -name '*.cpp' -print0 |
+    xargs -0 --max-procs "$jobs" --max-args 1 clang-tidy -p build/clang --quiet --warnings-as-errors='*'
 }
 
 test_asan() {

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Runs the GoogleTest programs of a build under valgrind's memcheck.
+
+Usage: memcheck.py BUILD_DIRECTORY [--jobs N]
+
+Every program that ctest knows there runs once, without the tests whose name contains Stress, Death or
+Fork: the first take too long under valgrind, which runs one thread at a time; the others leave
+children whose memory is not theirs to free. A leak or an invalid access fails.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import time
+
+LEFT_OUT = "-*Stress*:*Death*:*Fork*"
+VALGRIND = [
+    "valgrind",
+    "--quiet",
+    "--error-exitcode=99",
+    "--leak-check=full",
+    "--show-leak-kinds=definite,possible",
+    "--errors-for-leak-kinds=definite",
+    "--track-fds=no",
+    "--fair-sched=yes",
+]
+LIMIT_S = 900
+
+
+def programs(build):
+    """The distinct programs of the tests that GoogleTest discovered."""
+    listing = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], check=True, capture_output=True, text=True)
+    found = {}
+    for test in json.loads(listing.stdout)["tests"]:
+        command = test.get("command", [])
+        if any(argument.startswith("--gtest_filter=") for argument in command):
+            directory = next((p["value"] for p in test["properties"] if p["name"] == "WORKING_DIRECTORY"), build)
+            found[command[0]] = directory
+    return sorted(found.items())
+
+
+def check(program, directory):
+    start = time.monotonic()
+    command = VALGRIND + [program, f"--gtest_filter={LEFT_OUT}", "--gtest_brief=1"]
+    try:
+        done = subprocess.run(command, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT_S,
+                              stdin=subprocess.DEVNULL, errors="replace")
+        output, failed = done.stdout, done.returncode != 0
+    except subprocess.TimeoutExpired as late:
+        output, failed = f"{late.stdout or ''}\nno end after {LIMIT_S} s", True
+    return failed, time.monotonic() - start, output
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    tests = programs(options.build)
+    if not tests:
+        print(f"memcheck: ctest knows no GoogleTest program in {options.build}", file=sys.stderr)
+        return 1
+    failures = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        running = {pool.submit(check, *test): test[0] for test in tests}
+        for done in concurrent.futures.as_completed(running):
+            failed, seconds, output = done.result()
+            print(f"{'FAILED' if failed else 'ok':6} {seconds:6.1f} s  {os.path.relpath(running[done], options.build)}", flush=True)
+            if failed:
+                failures += 1
+                print(output, flush=True)
+    print(f"memcheck: {len(tests) - failures} of {len(tests)} programs are clean; left out: {LEFT_OUT[1:]}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

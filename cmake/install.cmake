@@ -14,5 +14,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/rdmagpuConfigVersion.cmak
 install(FILES ${PROJECT_BINARY_DIR}/rdmagpuConfig.cmake ${PROJECT_BINARY_DIR}/rdmagpuConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rdmagpu)
 
+# pkg-config learns the prefix from where it finds the file, so that an install tree may be moved.
+file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/rdmagpu.pc.in ${PROJECT_BINARY_DIR}/rdmagpu.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/rdmagpu.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

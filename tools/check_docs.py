@@ -84,11 +84,11 @@ def link_faults(document, text):
 
 def command_faults(tree, words):
     """A command line of ours: its program, its subcommand, its options."""
+    if words[0].startswith(("./", "tools/")) and not tree.has_path(words[0].removeprefix("./")):
+        yield f"no such program: {words[0]}"
     program = OUR_COMMAND.match(words[0])
     if not program:
         return
-    if words[0].startswith(("./", "tools/")) and not tree.has_path(words[0].removeprefix("./")):
-        yield f"no such program: {words[0]}"
     if program[1] == "rdmagpu" and len(words) > 1 and re.fullmatch(r"[a-z]+", words[1]) and words[1] not in tree.commands:
         yield f"no such command: rdmagpu {words[1]}"
     for word in words[1:]:
@@ -102,7 +102,7 @@ def span_faults(tree, span):
     words = span.split()
     if not words or span in tree.foreign:
         return
-    if OUR_COMMAND.match(words[0]) and (len(words) > 1 or words[0].startswith("./")):
+    if words[0].startswith("./") or (len(words) > 1 and OUR_COMMAND.match(words[0])):
         yield from command_faults(tree, words)
         return
     if len(words) > 1:
@@ -113,7 +113,7 @@ def span_faults(tree, span):
             yield f"no such option: {option[0]}"
         return
     if "/" in span:
-        if span.removeprefix("./").split("/")[0] in tree.top and not tree.has_path(span.removeprefix("./")):
+        if span.split("/")[0] in tree.top and not tree.has_path(span):
             yield f"no such path: {span}"
         return
     if re.fullmatch(r"[\w-]+\.(hpp|cpp|h|def|py|md|map|cmake)", span):

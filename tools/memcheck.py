@@ -23,7 +23,6 @@ VALGRIND = [
     "--leak-check=full",
     "--show-leak-kinds=definite,possible",
     "--errors-for-leak-kinds=definite",
-    "--track-fds=no",
     "--fair-sched=yes",
 ]
 LIMIT_S = 900

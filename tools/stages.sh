@@ -81,7 +81,7 @@ test_shared() {
     -DRDMAGPU_WERROR=ON "${launcher[@]}" >"$logs/configure-shared.log" 2>&1 ||
     { cat "$logs/configure-shared.log" && return 1; }
   cmake --build build/shared --parallel "$jobs" --target src/all cli/all examples/all "${ninja_options[@]}"
-  run_ctest shared --label-regex shared
+  run_ctest shared --label-regex package
 }
 
 test_clang() {

@@ -39,7 +39,7 @@ STANDARD = set(
 )
 OS = re.compile(
     r"^(sys|linux|asm|arpa|net|netinet)/|^(dirent|dlfcn|elf|fcntl|grp|ifaddrs|immintrin|link|malloc|netdb|poll|"
-    r"pthread|pty|pwd|sched|semaphore|spawn|strings|termios|ucontext|unistd|utime|windows|winsock2|io|process)\.h$"
+    r"pthread|pty|pwd|sched|semaphore|spawn|strings|termios|ucontext|unistd|utime|windows|winsock2|intrin|io|process)\.h$"
 )
 OPEN_VENDOR = re.compile(r"^(vulkan|vk_video|infiniband|rdma|directx)/|^(d3d12|dxgi\w*)\.h$")
 TEST_LIBRARY = re.compile(r"^(gtest|gmock)/")

@@ -89,20 +89,6 @@ test_clang() {
   run_ctest clang
 }
 
-run_fuzzers() {
-  local fuzzer corpus count=0
-  for fuzzer in build/clang/tests/fuzz/*_fuzz; do
-    [[ -x $fuzzer ]] || continue
-    corpus=$(mktemp -d)
-    echo "$(basename "$fuzzer"), 20 seconds"
-    "$fuzzer" -max_total_time=20 -timeout=10 -print_final_stats=1 "$corpus" "tests/fuzz/corpus/$(basename "$fuzzer")" \
-      >"$logs/fuzz.log" 2>&1 || { cat "$logs/fuzz.log" && return 1; }
-    rm -r "$corpus"
-    count=$((count + 1))
-  done
-  ((count)) || { echo "no fuzzer was built" && return 1; }
-}
-
 run_clang_tidy() {
   local version
   version=$(clang-tidy --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p')

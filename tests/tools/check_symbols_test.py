@@ -44,7 +44,7 @@ class CheckSymbols(tree.TreeTest):
             with self.subTest(kind=kind):
                 source = f'namespace rdmagpu {{ {kind}; __attribute__((visibility("default"))) int f() {{ return ++calls; }} }}'
                 self.assertEqual(
-                    self.faults_of(source), ["a global that can change, not listed in tools/check_symbols.py: rdmagpu::calls"])
+                    self.faults_of(source), ["a global that can be written, not listed in tools/check_symbols.py: rdmagpu::calls"])
 
     def test_a_constant_table_with_pointers_is_no_mutable_global(self):
         source = """

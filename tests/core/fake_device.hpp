@@ -1,0 +1,65 @@
+#pragma once
+#include <backend/backend.hpp>
+#include <base/library_error.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+namespace rdmagpu::test {
+
+/// A device whose driver places each slot by itself, as Vulkan's and D3D12's RDMA memory is.
+class FakeDevice final : public backend::Device {
+public:
+  class FakeRegion final : public backend::Region {
+  public:
+    FakeRegion(FakeDevice& device, std::size_t bytes) : m_device(device), m_memory(bytes) {
+      ++m_device.alive;
+    }
+    ~FakeRegion() override { --m_device.alive; }
+    FakeRegion(FakeRegion&&) = delete;
+
+    void* address(std::size_t offset) const noexcept override { return m_memory.data() + offset; }
+    void* opaque() const noexcept override { return &m_device; }
+    Handoff handoff(std::size_t offset) const noexcept override {
+      return VulkanRemoteAddress{address(offset)};
+    }
+    Result<void> upload(std::size_t offset, std::span<const std::byte> from) const override {
+      std::copy(from.begin(), from.end(), m_memory.begin() + static_cast<std::ptrdiff_t>(offset));
+      return {};
+    }
+    Result<void> download(std::size_t offset, std::span<std::byte> to) const override {
+      std::copy_n(m_memory.begin() + static_cast<std::ptrdiff_t>(offset), to.size(), to.begin());
+      return {};
+    }
+    Result<void> flushPeerWrites() const override {
+      ++m_device.flushes;
+      if(m_device.flushes == m_device.failFlush)
+        return libraryError("flush", LibraryCode::PlatformLacks);
+      return {};
+    }
+    void describe(BufferFacts& facts) const override { facts.committedBytes += m_memory.size(); }
+
+  private:
+    FakeDevice& m_device;
+    mutable std::vector<std::byte> m_memory;
+  };
+
+  Result<backend::RegionPtr> allocate(const backend::RegionRequest& request) override {
+    if(allocated == refuseFrom)
+      return libraryError("allocate", LibraryCode::OutOfMemory, request.bytes);
+    ++allocated;
+    return backend::RegionPtr{std::make_shared<const FakeRegion>(*this, request.bytes)};
+  }
+  std::size_t slotGranularity() const noexcept override { return 65536; }
+  bool oneRegionPerSlot() const noexcept override { return true; }
+  std::optional<backend::Budget> budget(const RdmaGpuBufferConfig&) const override { return {}; }
+
+  int alive{};
+  int allocated{};
+  int refuseFrom = -1;
+  int flushes{};
+  int failFlush = -1;
+};
+
+} // namespace rdmagpu::test

@@ -3,7 +3,6 @@
 #include <rdmagpu/export.hpp>
 #include <rdmagpu/handoff.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,21 +15,28 @@ class SlotRing;
 /// Frames a second as a fraction: 59.94 is {60000, 1001}. {0, 1}: as fast as it can, no clock.
 struct FrameRate {
   std::uint32_t numerator{};
-  std::uint32_t denominator{1};
+  std::uint32_t denominator{1}; ///< Never 0.
   bool paced() const noexcept { return numerator != 0; }
 };
 
-/// What a software peer does wrong on purpose, so that a consumer's checks can be tried.
+/// What a software peer does wrong on purpose, once, so that a consumer's checks can be tried.
 enum class Misbehaviour : std::uint8_t {
   None,
-  Stop,      ///< Stops without a word at the frame.
-  Tear,      ///< Writes the frame's first half and publishes it as if it were whole.
-  WriteLate, ///< Publishes the frame, and writes its last bytes only afterwards.
-  Overrun,   ///< Writes one byte more than the frame has, if the slot has room; never beyond the slot.
-  Hold,      ///< Takes a slot and never gives it back.
+  Stop, ///< Stops without a word at the frame: its side of the ring stays open until stop().
+  Tear, ///< Moves the frame's first half only, and passes it on as if it were whole.
+  /// Capture: publishes the frame, and writes its last 64 bytes only when the next frame is due.
+  /// Playout: gives the slot back, and reads them only when it has the next frame.
+  WriteLate,
+  /// Capture: changes the byte behind the frame too. Playout: reads it too. Never beyond the slot: a
+  /// frame that fills its slot passes as it is.
+  Overrun,
+  /// Takes a slot and never gives it back. The frame is lost: a drop in capture, never seen by the
+  /// sink in playout. With one slot nothing moves any more.
+  Hold,
 };
 
-/// Where a capturing peer's frames come from. Called on the peer's thread, in order.
+/// Where a capturing peer's frames come from. Called on the peer's thread, in order; may block, which
+/// delays stop() too. An exception ends the peer with PeerCallbackThrew, or OutOfMemory.
 class RDMAGPU_API FrameSource {
 public:
   virtual ~FrameSource() = default;
@@ -38,11 +44,13 @@ public:
   virtual std::span<const std::byte> next() = 0;
 };
 
-/// Where a playing-out peer's frames go. Called on the peer's thread, in order.
+/// Where a playing-out peer's frames go. Called on the peer's thread, in order, after the slot was given
+/// back; may block, and throw, like a FrameSource.
 class RDMAGPU_API FrameSink {
 public:
   virtual ~FrameSink() = default;
-  /// A frame as the peer read it from the slot; valid for the call. Returning false stops the peer.
+  /// A frame as the peer read it from the slot, in the peer's own memory; valid for the call.
+  /// Returning false ends the peer.
   virtual bool frame(std::uint64_t sequence, std::uint32_t slot, std::span<const std::byte> bytes) = 0;
 };
 
@@ -58,11 +66,9 @@ struct SoftwarePeerConfig {
   Misbehaviour misbehaviour{};
   std::uint64_t misbehaveAt{}; ///< The frame, counted from 0, at which it does.
   std::size_t sliceBytes{}; ///< Capture: publish early and advance by slices of this size. 0: whole frames.
-  std::chrono::nanoseconds patience{std::chrono::milliseconds{
-      100}}; ///< Unpaced: how long a wait for the ring lasts before stop() is looked at.
 };
 
-/// What a peer has done so far.
+/// What a peer has done since it was started.
 struct PeerCounters {
   std::uint64_t frames{}; ///< Written (capture) or read (playout).
   std::uint64_t bytes{};
@@ -72,34 +78,51 @@ struct PeerCounters {
 };
 
 /// A card that exists only in software. It knows nothing of a buffer but the handoffs of its slots,
-/// and writes or reads only what a CPU can address: for any other handoff make() answers
-/// PeerCannotAddress, and nothing was tried.
+/// and writes or reads only what a CPU can address. Proves this library's own plumbing, not a
+/// hardware path: Agent::Software.
 ///
-/// Owns one thread, from a start...() to stop() or destruction, which join it. Ring, source and sink
-/// are borrowed until then, and so is the memory behind the handoffs. Proves this library's own
-/// plumbing, not a hardware path: Agent::Software.
+/// Ring, source and sink are borrowed from a start...() until stop(), wait() or destruction; the
+/// memory behind the handoffs for as long as the peer lives. stop(), wait() and counters() may be
+/// called by any thread, also while another waits; the other members by one at a time.
+///
+/// Owns one thread, from a start...() to stop(), wait() or destruction, which join it. No signal of
+/// the process is delivered to that thread. Move-only: a running peer runs on in its new place. A
+/// peer that was moved from has no slots, and its calls fail with SlotCountZero.
+///
+/// A paced peer's clock starts with its first frame; frame n is due n * denominator / numerator
+/// seconds later, to the nanosecond, however long it runs. One that is late makes up for it: no
+/// frame shifts those after it.
 class RDMAGPU_API SoftwarePeer {
 public:
+  /// Touches nothing yet. A handoff that the CPU cannot address is refused with PeerCannotAddress, one
+  /// without address or size with PeerSlotEmpty; Error::slot names it.
   static Result<SoftwarePeer> make(const SoftwarePeerConfig&);
   ~SoftwarePeer();
   SoftwarePeer(SoftwarePeer&&) noexcept;
   SoftwarePeer& operator=(SoftwarePeer&&) noexcept;
 
-  /// Capture: writes the source's frames into the ring's slots as its producer; a frame larger than a
-  /// slot stops it with RangeOutOfSlot. Ends with closeProducer(). A paced peer that finds no free
-  /// slot counts a drop and loses the frame; an unpaced one waits.
+  /// Capture: writes the source's frames into the ring's slots as its producer. Ends with
+  /// closeProducer() when the source or the consumer does, or when a frame is larger than its slot
+  /// (RangeOutOfSlot in the counters). A paced peer that finds no free slot counts a drop and loses
+  /// the frame; an unpaced one waits. A frame's timestamp is the time of std::chrono::steady_clock, in
+  /// nanoseconds, just before its first slice can be read.
+  ///
+  /// Refused with PeerRunning while it runs, and with RingLargerThanPeer.
   Result<void> startCapture(SlotRing&, FrameSource&);
-  /// Playout: takes frames from the ring as its consumer, hands each to the sink, and releases it.
-  /// Ends when the producer closes, or with closeConsumer() when stopped. A paced peer that finds no
-  /// frame counts an underrun and goes on.
+  /// Playout: takes the ring's frames as its consumer, reads each into its own memory, gives the slot
+  /// back and hands the frame to the sink. Ends with closeConsumer() when the producer or the sink
+  /// does. A paced peer that finds no frame counts an underrun and goes on; before the first one it
+  /// waits.
   Result<void> startPlayout(SlotRing&, FrameSink&);
-  /// Asks the thread to end, and joins it. Idempotent.
+  /// Closes the peer's side of the ring, which ends its sleeps and waits at once, and joins the thread.
+  /// A frame that was published in part is still written to its end. Idempotent.
   void stop() noexcept;
   /// Waits until the thread has come to its end by itself, and joins it.
   void wait() noexcept;
   PeerCounters counters() const noexcept;
 
   /// Writes to, or reads from, one slot on the calling thread, without a ring: what verify() is made of.
+  /// A range that passes the end of the slot is refused and moves nothing.
   Result<void> write(std::uint32_t slot, std::size_t offset, std::span<const std::byte> from) const;
   Result<void> read(std::uint32_t slot, std::size_t offset, std::span<std::byte> to) const;
 

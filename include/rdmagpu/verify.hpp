@@ -12,13 +12,14 @@ namespace rdmagpu {
 
 class RdmaGpuBuffer;
 
-/// A device that can be told to write or read one slot, as a proof asks of it.
+/// A device that can be told to write or read one slot, as a proof asks of it. Must not throw.
 class RDMAGPU_API Peer {
 public:
   virtual ~Peer() = default;
   virtual const char* name() const noexcept = 0; ///< "software", "verbs:mlx5_0", ...
   virtual Agent agent() const noexcept = 0;
-  /// Makes the peer write `bytes` to the start of the slot. Unsupported: this peer cannot, nothing was tried.
+  /// Makes the peer write `bytes` to the start of the slot, and returns when it has. Unsupported: this
+  /// peer cannot, nothing was tried.
   virtual Result<void> write(std::uint32_t slot, std::span<const std::byte> bytes) = 0;
   /// Makes the peer read from the start of the slot.
   virtual Result<void> read(std::uint32_t slot, std::span<std::byte> bytes) = 0;
@@ -26,15 +27,15 @@ public:
 
 enum class Direction : std::uint8_t { Write, Read };
 
-/// A slot that did not hold, or the peer did not get, what was sent.
+/// A slot that did not hold, or the peer did not get, what was sent; one for each slot and direction.
 struct VerifyFailure {
   std::uint32_t slot{};
   Direction direction{};
-  std::size_t offset{}; ///< The first byte that differs; 0 when `error` says that the transfer itself failed.
+  /// The first byte of the slot that is wrong. Past the bytes that were sent: the peer wrote there too.
+  std::size_t offset{};
   std::size_t wrongBytes{};
-  bool
-      untouched{}; ///< The poison is still there: nothing arrived at all, although the peer reported success.
-  Error error{};
+  bool untouched{}; ///< Nothing arrived at all, although the peer reported success.
+  Error error{};    ///< The transfer itself failed, and nothing was compared; else kind None.
 };
 
 struct VerifyOptions {
@@ -45,21 +46,26 @@ struct VerifyOptions {
 struct VerifyReport {
   const char* peer = "";
   std::uint32_t slots{};
-  Answer write{};     ///< Peer -> memory. Unknown: the peer cannot, see `writeError`.
+  Answer write{};     ///< Peer -> memory. Unknown: the peer cannot, as `writeError` says.
   Answer read{};      ///< Memory -> peer.
-  Error writeError{}; ///< The first failure of a transfer itself, or why it was not tried.
+  Error writeError{}; ///< Of the first transfer that itself failed, or why none was tried.
   Error readError{};
   std::vector<VerifyFailure> failures;
   Proof proof; ///< The buffer's, with written, read and by filled in.
 };
 
-/// Proves that bytes really move, slot by slot and each direction by itself: the target is poisoned,
-/// a seeded pattern is sent, and what arrived is compared on the memory's own side. Overwrites the
-/// slots. The peer must not be streaming meanwhile. An Error means that the check itself could not
-/// be done; bytes that did not arrive are in the report.
+/// Proves that bytes really move, slot by slot and each direction by itself. What is to be written is
+/// poisoned first: no byte of the poison is the one that is sent. Then a seeded pattern is sent, and
+/// what arrived is compared on the memory's own side. Writes to the rest of a slot, and to other
+/// slots than the one that was meant, are found too.
+///
+/// Overwrites the slots, all of each. The peer must not be streaming meanwhile. Needs host memory for
+/// two times `bytes`. An Error means that the check itself could not be done, such as a copy of the
+/// buffer that failed; bytes that did not arrive are in the report.
 RDMAGPU_API Result<VerifyReport> verify(const RdmaGpuBuffer&, Peer&, const VerifyOptions& = {});
 
-/// The same through a software peer made for the purpose.
+/// The same through a software peer made for the purpose. Where it cannot address the slots, both
+/// directions are Unknown and nothing was touched.
 RDMAGPU_API Result<VerifyReport> verify(const RdmaGpuBuffer&, const VerifyOptions& = {});
 
 } // namespace rdmagpu

@@ -1,0 +1,2 @@
+rdmagpu_bench(bench_host_create SOURCES host_create.cpp)
+rdmagpu_bench(bench_host_stream SOURCES host_stream.cpp)

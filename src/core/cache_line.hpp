@@ -1,7 +1,7 @@
 #pragma once
-#include <array>
 #include <cstddef>
 #include <memory>
+#include <type_traits>
 
 namespace rdmagpu {
 
@@ -13,16 +13,21 @@ inline constexpr std::size_t cacheLine = 64;
 template <class T>
 class LineArray {
 public:
-  explicit LineArray(std::size_t size) : m_lines(std::make_unique<Line[]>((size + perLine - 1) / perLine)) {}
-  T& operator[](std::size_t i) noexcept { return m_lines[i / perLine].items[i % perLine]; }
-  const T& operator[](std::size_t i) const noexcept { return m_lines[i / perLine].items[i % perLine]; }
+  explicit LineArray(std::size_t size)
+      : m_lines(std::make_unique_for_overwrite<Line[]>((size * sizeof(T) + cacheLine - 1) / cacheLine)),
+        m_items(static_cast<T*>(static_cast<void*>(m_lines.get()))) {
+    std::uninitialized_value_construct_n(m_items, size);
+  }
+  T& operator[](std::size_t i) noexcept { return m_items[i]; }
+  const T& operator[](std::size_t i) const noexcept { return m_items[i]; }
 
 private:
-  static constexpr std::size_t perLine = cacheLine / sizeof(T);
+  static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= cacheLine);
   struct alignas(cacheLine) Line {
-    std::array<T, perLine> items{};
+    std::byte bytes[cacheLine];
   };
   std::unique_ptr<Line[]> m_lines;
+  T* m_items;
 };
 
 } // namespace rdmagpu

@@ -2,8 +2,8 @@
 
 #include <base/library_error.hpp>
 #include <core/cache_line.hpp>
-#include <core/index_queue.hpp>
-#include <core/ring_slot.hpp>
+#include <core/slot_completion.hpp>
+#include <core/slot_queue.hpp>
 #include <core/wake_gate.hpp>
 #include <os/cpu_relax.hpp>
 
@@ -62,15 +62,34 @@ void add(std::atomic<std::uint64_t>& counter, std::uint64_t n) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
 }
 
+/// A published frame in the queue. It lies beside the slot's number, in the same cache line.
+struct alignas(cacheLine) ReadyFrame {
+  std::atomic<std::uint32_t> slot{}; ///< Under Newest looked at before the cell is claimed.
+  bool whole{};
+  std::uint64_t sequence{};
+  std::int64_t timestamp{};
+  std::size_t bytes{};
+};
+
+/// How far the producer has come with a frame.
+struct Progress {
+  std::size_t bytes{};
+  std::atomic<std::size_t> bytesReady{};
+
+  /// The producer's to ask.
+  bool whole() const noexcept { return bytesReady.load(std::memory_order_relaxed) == bytes; }
+};
+
 /// What only the producer writes.
 struct alignas(cacheLine) ProducerSide {
-  explicit ProducerSide(std::uint32_t slotCount) : holds(slotCount), parked(slotCount) {}
+  explicit ProducerSide(std::uint32_t slotCount) : holds(slotCount), parked(slotCount), progress(slotCount) {}
 
   LineArray<bool> holds;
   LineArray<std::uint32_t> parked; ///< Free slots that could not be used when they came, or were abandoned.
   std::uint32_t parkedCount{};
   std::uint64_t nextSequence{};
   std::atomic<std::uint64_t> drops{};
+  LineArray<Progress> progress;
 };
 
 /// What only the consumer writes.
@@ -83,26 +102,33 @@ struct alignas(cacheLine) ConsumerSide {
   std::atomic<std::uint64_t> underruns{};
 };
 
+using ReadyQueue = SlotQueue<ReadyFrame>;
+using FreeQueue = SlotQueue<std::uint32_t>;
+
+enum Side : std::uint8_t { Producer = 1, Consumer = 2 };
+
 } // namespace
 
 struct SlotRing::Impl {
   explicit Impl(const SlotRingConfig& config)
       : slotCount(config.slotCount),
         policy(config.policy),
-        slots(config.slotCount),
+        completions(config.slotCount),
         producer(config.slotCount),
         consumer(config.slotCount),
         ready(config.slotCount),
         free(config.slotCount) {
     for(std::uint32_t slot = 0; slot < slotCount; ++slot)
-      free.push(slot);
+      giveBack(slot);
   }
 
-  bool closed() const noexcept {
-    return producerClosed.load(std::memory_order_acquire) || consumerClosed.load(std::memory_order_acquire);
+  bool closed() const noexcept { return closedSides.load(std::memory_order_acquire) != 0; }
+  bool closed(Side side) const noexcept { return (closedSides.load(std::memory_order_acquire) & side) != 0; }
+  void close(Side side) noexcept {
+    closedSides.fetch_or(side, std::memory_order_release);
+    notify();
   }
-  void close(std::atomic<bool>& side) noexcept {
-    side.store(true, std::memory_order_release);
+  void notify() noexcept {
     producerGate.wake();
     consumerGate.wake();
   }
@@ -111,14 +137,16 @@ struct SlotRing::Impl {
 
   bool producerHolds(std::uint32_t slot) const noexcept { return slot < slotCount && producer.holds[slot]; }
   bool usable(std::uint32_t slot, bool& pending) noexcept {
-    if(!slots[slot].whole())
+    if(!producer.progress[slot].whole())
       return false;
-    const bool settled = slots[slot].settled();
-    pending |= !settled;
-    return settled;
+    const bool done = completions[slot].done();
+    pending |= !done;
+    return done;
   }
+  void park(std::uint32_t slot) noexcept { producer.parked[producer.parkedCount++] = slot; }
   bool popFree(std::uint32_t& slot, bool& pending) noexcept;
   bool unpark(std::uint32_t& slot, bool& pending) noexcept;
+  bool takeBack(std::uint32_t& slot, bool& pending) noexcept;
   RingStatus acquireNow(std::uint32_t& slot, bool& pending) noexcept;
 
   // The consumer's side.
@@ -126,119 +154,130 @@ struct SlotRing::Impl {
   bool consumerHolds(std::uint32_t slot) const noexcept {
     return slot < slotCount && consumer.holds[slot].load(std::memory_order_relaxed);
   }
-  bool popReady(std::uint32_t& slot, bool& pending) noexcept;
-  bool popNewest(std::uint32_t& slot, bool& pending) noexcept;
+  void giveBack(std::uint32_t slot) noexcept {
+    free.back() = slot;
+    free.push();
+  }
+  const ReadyFrame* popNext(bool& pending) noexcept;
+  const ReadyFrame* popNewest(bool& pending) noexcept;
   RingStatus takeNow(RingFrame& frame, bool& pending) noexcept;
 
   // Read by both sides and seldom written.
   const std::uint32_t slotCount;
   const RingPolicy policy;
-  std::atomic<bool> producerClosed{};
-  std::atomic<bool> consumerClosed{};
+  std::atomic<std::uint8_t> closedSides{}; ///< Of Side.
   WakeGate producerGate;
   WakeGate consumerGate;
-  LineArray<RingSlot> slots;
+  LineArray<SlotCompletion> completions;
 
   ProducerSide producer;
   ConsumerSide consumer;
-  IndexQueue ready; ///< Published frames. Under Newest both sides pop; else the consumer does.
-  IndexQueue free;  ///< Slots that the consumer gave back.
+  ReadyQueue ready; ///< Under Newest both sides pop; else the consumer does.
+  FreeQueue free;
 };
 
-bool SlotRing::Impl::popFree(std::uint32_t& slot, bool& pending) noexcept {
-  while(free.front(slot)) {
-    free.popFront();
+inline bool SlotRing::Impl::popFree(std::uint32_t& slot, bool& pending) noexcept {
+  while(const std::uint32_t* front = free.front()) {
+    slot = *front;
+    free.pop();
     if(usable(slot, pending))
       return true;
-    producer.parked[producer.parkedCount++] = slot;
+    park(slot);
   }
   return false;
 }
 
 bool SlotRing::Impl::unpark(std::uint32_t& slot, bool& pending) noexcept {
   for(std::uint32_t i = 0; i < producer.parkedCount; ++i) {
-    if(!usable(producer.parked[i], pending))
-      continue;
     slot = producer.parked[i];
+    if(!usable(slot, pending))
+      continue;
     producer.parked[i] = producer.parked[--producer.parkedCount];
     return true;
   }
   return false;
 }
 
+bool SlotRing::Impl::takeBack(std::uint32_t& slot, bool& pending) noexcept {
+  for(;;) {
+    const ReadyQueue::Position head = ready.head();
+    if(head == ready.tail())
+      return false;
+    slot = ready.at(head).slot.load(std::memory_order_relaxed);
+    if(!usable(slot, pending))
+      return false;
+    if(ready.claim(head, head + 1)) {
+      add(producer.drops, 1);
+      return true;
+    }
+  }
+}
+
 RingStatus SlotRing::Impl::acquireNow(std::uint32_t& slot, bool& pending) noexcept {
   if(closed())
     return RingStatus::Closed;
   std::uint32_t found{};
-  while(!popFree(found, pending) && !unpark(found, pending)) {
-    if(policy == RingPolicy::Fifo)
-      return RingStatus::Empty;
-    const IndexQueue::Position head = ready.head();
-    if(head == ready.tail())
-      return RingStatus::Empty;
-    found = ready.at(head);
-    if(!usable(found, pending))
-      return RingStatus::Empty;
-    if(ready.claim(head, head + 1)) {
-      add(producer.drops, 1);
-      break;
-    }
-    // The consumer took it, and has given back what it skipped, or will.
-  }
+  if(!popFree(found, pending) && !unpark(found, pending) &&
+     !(policy == RingPolicy::Newest && takeBack(found, pending)))
+    return RingStatus::Empty;
   producer.holds[found] = true;
   slot = found;
   return RingStatus::Ok;
 }
 
-bool SlotRing::Impl::popReady(std::uint32_t& slot, bool& pending) noexcept {
-  if(!ready.front(slot))
-    return false;
-  if(!slots[slot].settled()) {
-    pending = true;
-    return false;
-  }
-  ready.popFront();
-  return true;
+const ReadyFrame* SlotRing::Impl::popNext(bool& pending) noexcept {
+  const ReadyFrame* next = ready.front();
+  if(!next)
+    return nullptr;
+  pending = !completions[next->slot.load(std::memory_order_relaxed)].done();
+  if(pending)
+    return nullptr;
+  ready.pop();
+  return next;
 }
 
-bool SlotRing::Impl::popNewest(std::uint32_t& slot, bool& pending) noexcept {
-  IndexQueue::Position head{};
-  IndexQueue::Position end{};
+const ReadyFrame* SlotRing::Impl::popNewest(bool& pending) noexcept {
+  ReadyQueue::Position head{};
+  ReadyQueue::Position end{};
   do {
     pending = false;
     head = ready.head();
     end = ready.tail();
-    for(; end != head && !slots[ready.at(end - 1)].settled(); --end)
+    while(end != head && !completions[ready.at(end - 1).slot.load(std::memory_order_relaxed)].done()) {
       pending = true;
+      --end;
+    }
     if(end == head)
-      return false;
+      return nullptr;
   } while(!ready.claim(head, end));
 
-  slot = ready.at(end - 1);
-  if(end - head == 1)
-    return true;
-  for(IndexQueue::Position skipped = head; skipped != end - 1; ++skipped)
-    free.push(ready.at(skipped));
-  add(consumer.skipped, end - 1 - head);
-  producerGate.signal();
-  return true;
+  const ReadyQueue::Position newest = end - 1;
+  if(head != newest) {
+    add(consumer.skipped, newest - head);
+    for(; head != newest; ++head)
+      giveBack(ready.at(head).slot.load(std::memory_order_relaxed));
+    producerGate.signal();
+  }
+  return &ready.at(newest);
 }
 
 RingStatus SlotRing::Impl::takeNow(RingFrame& frame, bool& pending) noexcept {
-  if(consumerClosed.load(std::memory_order_acquire))
+  if(closed(Consumer))
     return RingStatus::Closed;
-  const bool last = producerClosed.load(std::memory_order_acquire); // before looking for what it left
-  std::uint32_t slot{};
-  if(!(policy == RingPolicy::Fifo ? popReady(slot, pending) : popNewest(slot, pending)))
+  const bool last = closed(Producer); // before looking for what it left
+  const ReadyFrame* found = policy == RingPolicy::Fifo ? popNext(pending) : popNewest(pending);
+  if(!found)
     return last && !pending ? RingStatus::Closed : RingStatus::Empty;
+  const std::uint32_t slot = found->slot.load(std::memory_order_relaxed);
+  frame = {.slot = slot,
+           .sequence = found->sequence,
+           .timestamp = found->timestamp,
+           .bytes = found->bytes,
+           .bytesReady = found->bytes};
+  if(!found->whole)
+    frame.bytesReady = producer.progress[slot].bytesReady.load(std::memory_order_acquire);
   consumer.holds[slot].store(true, std::memory_order_relaxed);
   add(consumer.taken, 1);
-  const RingSlot& taken = slots[slot];
-  frame = {.slot = slot,
-           .sequence = taken.sequence,
-           .timestamp = taken.timestamp,
-           .bytes = taken.bytes,
-           .bytesReady = taken.bytesReady.load(std::memory_order_acquire)};
   return RingStatus::Ok;
 }
 
@@ -286,9 +325,8 @@ RingStatus SlotRing::acquire(std::uint32_t& slot, nanoseconds timeout) noexcept 
 RingStatus SlotRing::abandon(std::uint32_t slot) noexcept {
   if(!m_impl || !m_impl->producerHolds(slot))
     return RingStatus::Misuse;
-  ProducerSide& producer = m_impl->producer;
-  producer.holds[slot] = false;
-  producer.parked[producer.parkedCount++] = slot;
+  m_impl->producer.holds[slot] = false;
+  m_impl->park(slot);
   return RingStatus::Ok;
 }
 
@@ -298,14 +336,18 @@ RingStatus SlotRing::publish(std::uint32_t slot, std::int64_t timestamp, std::si
     return RingStatus::Misuse;
   if(m_impl->closed())
     return RingStatus::Closed;
-  m_impl->producer.holds[slot] = false;
-  RingSlot& frame = m_impl->slots[slot];
-  frame.sequence = m_impl->producer.nextSequence++;
+  ProducerSide& producer = m_impl->producer;
+  producer.holds[slot] = false;
+  producer.progress[slot].bytes = bytes;
+  producer.progress[slot].bytesReady.store(bytesReady, std::memory_order_relaxed);
+  m_impl->completions[slot].set(completion);
+  ReadyFrame& frame = m_impl->ready.back();
+  frame.slot.store(slot, std::memory_order_relaxed);
+  frame.whole = bytesReady == bytes;
+  frame.sequence = producer.nextSequence++;
   frame.timestamp = timestamp;
   frame.bytes = bytes;
-  frame.bytesReady.store(bytesReady, std::memory_order_relaxed);
-  frame.setCompletion(completion);
-  m_impl->ready.push(slot);
+  m_impl->ready.push();
   m_impl->consumerGate.signal();
   return RingStatus::Ok;
 }
@@ -313,11 +355,11 @@ RingStatus SlotRing::publish(std::uint32_t slot, std::int64_t timestamp, std::si
 RingStatus SlotRing::advance(std::uint32_t slot, std::size_t bytesReady) noexcept {
   if(slot >= slotCount() || m_impl->producer.holds[slot])
     return RingStatus::Misuse;
-  RingSlot& frame = m_impl->slots[slot];
-  if(frame.whole() || bytesReady > frame.bytes ||
-     bytesReady < frame.bytesReady.load(std::memory_order_relaxed))
+  Progress& progress = m_impl->producer.progress[slot];
+  if(progress.whole() || bytesReady > progress.bytes ||
+     bytesReady < progress.bytesReady.load(std::memory_order_relaxed))
     return RingStatus::Misuse;
-  frame.bytesReady.store(bytesReady, std::memory_order_seq_cst);
+  progress.bytesReady.store(bytesReady, std::memory_order_release);
   m_impl->consumerGate.signal();
   return RingStatus::Ok;
 }
@@ -331,7 +373,7 @@ void SlotRing::countDrop() noexcept {
 
 void SlotRing::closeProducer() noexcept {
   if(m_impl)
-    m_impl->close(m_impl->producerClosed);
+    m_impl->close(Producer);
 }
 
 RingStatus SlotRing::tryTake(RingFrame& frame) noexcept {
@@ -349,15 +391,15 @@ RingStatus SlotRing::take(RingFrame& frame, nanoseconds timeout) noexcept {
 std::size_t SlotRing::bytesReady(std::uint32_t slot) const noexcept {
   if(!m_impl || !m_impl->consumerHolds(slot))
     return 0;
-  return m_impl->slots[slot].bytesReady.load(std::memory_order_acquire);
+  return m_impl->producer.progress[slot].bytesReady.load(std::memory_order_acquire);
 }
 
 RingStatus SlotRing::waitBytes(std::uint32_t slot, std::size_t bytes, nanoseconds timeout) noexcept {
-  if(!m_impl || !m_impl->consumerHolds(slot) || bytes > m_impl->slots[slot].bytes)
+  if(!m_impl || !m_impl->consumerHolds(slot) || bytes > m_impl->producer.progress[slot].bytes)
     return RingStatus::Misuse;
   return await(m_impl->consumerGate, timeout, [&](bool&) noexcept {
     const bool ended = m_impl->closed(); // before looking at how far it got
-    if(m_impl->slots[slot].bytesReady.load(std::memory_order_seq_cst) >= bytes)
+    if(m_impl->producer.progress[slot].bytesReady.load(std::memory_order_acquire) >= bytes)
       return RingStatus::Ok;
     return ended ? RingStatus::Closed : RingStatus::Empty;
   });
@@ -367,8 +409,8 @@ RingStatus SlotRing::release(std::uint32_t slot, RingCompletion completion) noex
   if(!m_impl || !m_impl->consumerHolds(slot))
     return RingStatus::Misuse;
   m_impl->consumer.holds[slot].store(false, std::memory_order_relaxed);
-  m_impl->slots[slot].setCompletion(completion);
-  m_impl->free.push(slot);
+  m_impl->completions[slot].set(completion);
+  m_impl->giveBack(slot);
   m_impl->producerGate.signal();
   return RingStatus::Ok;
 }
@@ -380,14 +422,12 @@ void SlotRing::countUnderrun() noexcept {
 
 void SlotRing::closeConsumer() noexcept {
   if(m_impl)
-    m_impl->close(m_impl->consumerClosed);
+    m_impl->close(Consumer);
 }
 
 void SlotRing::notify() noexcept {
-  if(!m_impl)
-    return;
-  m_impl->producerGate.wake();
-  m_impl->consumerGate.wake();
+  if(m_impl)
+    m_impl->notify();
 }
 
 } // namespace rdmagpu

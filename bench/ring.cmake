@@ -1,0 +1,17 @@
+# The hand-over of slots. What it is compared with is optional; what is absent is not compared.
+find_path(RDMAGPU_BOOST_LOCKFREE boost/lockfree/spsc_queue.hpp)
+find_path(RDMAGPU_READERWRITERQUEUE readerwriterqueue/readerwriterqueue.h)
+
+rdmagpu_bench(bench_ring_handover SOURCES ring_handover.cpp)
+if(RDMAGPU_BOOST_LOCKFREE)
+  target_compile_definitions(bench_ring_handover PRIVATE BENCH_BOOST)
+  target_include_directories(bench_ring_handover SYSTEM PRIVATE ${RDMAGPU_BOOST_LOCKFREE})
+else()
+  message(STATUS "bench_ring_handover: no boost/lockfree (libboost-dev), so no comparison with it")
+endif()
+if(RDMAGPU_READERWRITERQUEUE)
+  target_compile_definitions(bench_ring_handover PRIVATE BENCH_MOODYCAMEL)
+  target_include_directories(bench_ring_handover SYSTEM PRIVATE ${RDMAGPU_READERWRITERQUEUE})
+else()
+  message(STATUS "bench_ring_handover: no readerwriterqueue (libreaderwriterqueue-dev), so no comparison with it")
+endif()

@@ -61,7 +61,7 @@ struct PeerSlot {
 };
 
 struct SoftwarePeerConfig {
-  std::span<const PeerSlot> slots; ///< Copied. Slot i of the ring is slots[i].
+  std::span<const PeerSlot> slots{}; ///< Copied. Slot i of the ring is slots[i].
   FrameRate rate{};
   Misbehaviour misbehaviour{};
   std::uint64_t misbehaveAt{}; ///< The frame, counted from 0, at which it does.

@@ -21,12 +21,15 @@ Pattern::Pattern(std::uint64_t seed, std::uint32_t slot, Direction direction) no
     : m_key(mix(mix(seed + step) + slot * std::uint64_t{2} + (direction == Direction::Read ? 1 : 0))) {}
 
 void Pattern::fill(std::span<std::byte> to, std::size_t offset, std::size_t sent) const noexcept {
-  std::uint64_t counter = m_key + offset / sizeof(std::uint64_t) * step;
-  for(std::size_t at = 0; at < to.size(); at += sizeof(std::uint64_t), counter += step) {
-    const std::uint64_t word = mix(counter);
-    std::memcpy(to.data() + at, &word, std::min(sizeof word, to.size() - at));
+  constexpr std::size_t wordBytes = sizeof(std::uint64_t);
+  const std::size_t pure = sent > offset ? std::min(sent - offset, to.size()) : 0;
+  std::uint64_t counter = m_key + offset / wordBytes * step;
+  for(std::size_t at = 0; at < to.size(); at += wordBytes, counter += step) {
+    const std::uint64_t word = at < pure ? mix(counter) : ~mix(counter);
+    std::memcpy(to.data() + at, &word, std::min(wordBytes, to.size() - at));
   }
-  for(std::size_t at = sent > offset ? sent - offset : 0; at < to.size(); ++at)
+  // The word in which the poison begins is the pattern's up to there.
+  for(std::size_t at = pure; at % wordBytes != 0 && at < to.size(); ++at)
     to[at] = ~to[at];
 }
 

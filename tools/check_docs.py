@@ -41,7 +41,7 @@ class Tree:
         self.words = set(re.findall(r"\w+", everything))
         self.options = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", everything))
         cli = "\n".join(text for f, text in self.code.items() if f.relative_to(self.root).parts[0] == "cli")
-        self.commands = set(re.findall(r'add_subcommand\(\s*"(\w+)"', cli)) | set(re.findall(r'"([a-z]+)"', cli))
+        self.commands = set(re.findall(r'add_subcommand\(\s*"(\w+)"', cli))
         foreign = pathlib.Path(__file__).parent / "docs_foreign_names.txt"
         lines = foreign.read_text(encoding="utf-8").splitlines() if foreign.exists() else []
         self.foreign = {line.split("#")[0].strip() for line in lines} - {""}

@@ -10,6 +10,18 @@
 #include <utility>
 
 namespace rdmagpu::cli {
+namespace {
+
+/// The same pipe or device, opened once more: what is non-blocking about it is then this process's own
+/// affair, while standard output itself is shared with the shell. Empty where the system does not allow it (a
+/// socket).
+FileDescriptor openNonBlocking(int fd) {
+  const std::string path = fmt::format("/proc/self/fd/{}", fd);
+  const int own = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  return own >= 0 ? FileDescriptor::own(own) : FileDescriptor();
+}
+
+} // namespace
 
 FrameWriter::FrameWriter(FileDescriptor fd, std::string name, StopFlag stop)
     : m_fd(std::move(fd)), m_name(std::move(name)), m_stop(stop) {}
@@ -32,7 +44,16 @@ Expected<FrameWriter> FrameWriter::open(const std::string& path, std::optional<F
   // What standard output already holds is the shell's business: >> appends.
   if(writer.m_regular && !standardOutput && ::ftruncate(writer.m_fd.get(), 0) != 0)
     return osError(writer.m_name, "cannot be emptied", errno);
+  if(!writer.m_regular)
+    writer.preventBlocking();
   return writer;
+}
+
+void FrameWriter::preventBlocking() {
+  if(auto own = openNonBlocking(m_fd.get()); own.get() >= 0)
+    m_fd = std::move(own);
+  else
+    m_mostAtOnce = PIPE_BUF; // what poll() promises to be taken without waiting, and no more
 }
 
 InputError FrameWriter::failure(int code) const {
@@ -41,15 +62,11 @@ InputError FrameWriter::failure(int code) const {
 
 Expected<void> FrameWriter::write(std::span<const std::byte> frame) {
   while(!frame.empty()) {
-    std::size_t most = frame.size();
-    if(!m_regular) {
-      // A pipe that poll() calls writable takes PIPE_BUF bytes without waiting, and no more is promised.
+    if(!m_regular)
       waitReady(m_fd.get(), POLLOUT, m_stop);
-      most = std::min<std::size_t>(most, PIPE_BUF);
-    }
     if(stopAsked(m_stop))
       return interrupted(m_name);
-    const ssize_t done = ::write(m_fd.get(), frame.data(), most);
+    const ssize_t done = ::write(m_fd.get(), frame.data(), std::min(frame.size(), m_mostAtOnce));
     if(done >= 0)
       frame = frame.subspan(static_cast<std::size_t>(done));
     else if(errno != EINTR && errno != EAGAIN)
@@ -64,9 +81,10 @@ Expected<void> FrameWriter::finish() {
   const int syncError = errno;
   const int closed = m_fd.close();
   if(synced != 0)
-    return osError(m_name, fmt::format("{} frames cannot be seen to the disk", m_written), syncError);
+    return osError(m_name, fmt::format("cannot be synced to the disk (frames written: {})", m_written),
+                   syncError);
   if(closed != 0)
-    return osError(m_name, fmt::format("cannot be closed after {} frames", m_written), errno);
+    return osError(m_name, fmt::format("cannot be closed (frames written: {})", m_written), errno);
   return {};
 }
 

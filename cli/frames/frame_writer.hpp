@@ -31,12 +31,14 @@ public:
 
 private:
   FrameWriter(FileDescriptor fd, std::string name, StopFlag stop);
+  void preventBlocking();
   InputError failure(int code) const;
 
   FileDescriptor m_fd;
   std::string m_name;
   StopFlag m_stop{};
   bool m_regular{};
+  std::size_t m_mostAtOnce{SIZE_MAX}; ///< Bytes a write().
   std::uint64_t m_written{};
 };
 

@@ -9,7 +9,9 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -220,6 +222,33 @@ TEST(FrameWriter, DashIsStandardOutputAndStaysOpen) {
   EXPECT_EQ(drain(pipe.readEnd()), "abcd");
 }
 
+TEST(FrameWriter, StandardOutputStaysBlockingForOthers) {
+  Pipe pipe;
+  const ReplacedStream out(STDOUT_FILENO, pipe.writeEnd());
+  auto writer = writerTo("-");
+  ASSERT_TRUE(writer.write(bytes("abcd")));
+  EXPECT_EQ(::fcntl(pipe.writeEnd(), F_GETFL) & O_NONBLOCK, 0);
+}
+
+/// A socket cannot be opened once more by its path.
+TEST(FrameWriter, SocketTakesFramesToo) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const std::string frame(300000, 'x');
+  std::string got;
+  std::thread reader([&] { got = drain(ends[1]); });
+  {
+    const ReplacedStream out(STDOUT_FILENO, ends[0]);
+    ::close(ends[0]);
+    auto writer = writerTo("-");
+    EXPECT_TRUE(writer.write(bytes(frame)));
+    EXPECT_TRUE(writer.finish());
+  }
+  reader.join();
+  ::close(ends[1]);
+  EXPECT_EQ(got, frame);
+}
+
 TEST(FrameWriter, StandardOutputThatIsAFileIsAppendedTo) {
   const TempDir dir;
   const std::string path = dir.write("log", "before");
@@ -232,6 +261,17 @@ TEST(FrameWriter, StandardOutputThatIsAFileIsAppendedTo) {
   }
   ::close(file);
   EXPECT_EQ(dir.read("log"), "beforeabcd");
+}
+
+TEST(FrameWriter, ClosedStandardOutputSaysWhatTheSystemSaid) {
+  Pipe pipe;
+  std::optional<InputError> error;
+  {
+    const ReplacedStream out(STDOUT_FILENO, pipe.writeEnd());
+    ::close(STDOUT_FILENO);
+    error = errorOf(FrameWriter::open("-", {}, nullptr));
+  }
+  expectError(error, InputErrorKind::Io, "standard output: cannot be used: Bad file descriptor");
 }
 
 TEST(FrameWriter, FinishTellsOfErrorsThatComeLate) {
@@ -247,7 +287,7 @@ TEST(FrameWriter, FinishTellsOfErrorsThatComeLate) {
     error = errorOf(writer.finish());
   }
   expectError(error, InputErrorKind::Io,
-              "standard output: 1 frames cannot be seen to the disk: Bad file descriptor");
+              "standard output: cannot be synced to the disk (frames written: 1): Bad file descriptor");
 }
 
 } // namespace

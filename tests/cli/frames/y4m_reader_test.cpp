@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 namespace rdmagpu::cli {
 namespace {
 
@@ -173,6 +175,34 @@ TEST(Y4mReader, ExpectsNoNumberWhereTheSizeDoesNotTell) {
   const auto piped = openFrames(pipe.path(), {});
   ASSERT_TRUE(piped);
   EXPECT_FALSE((*piped)->expectedFrames());
+}
+
+TEST(Y4mReader, TellsWhichFileItIs) {
+  const TempDir dir;
+  const auto reader = openFrames(dir.write("clip.y4m", header + "FRAME\n" + payload('a')), {});
+  ASSERT_TRUE(reader);
+  EXPECT_TRUE((*reader)->file());
+}
+
+/// A pipe that stays open after `content`, and a flag that is set once opening is done.
+std::optional<InputError> errorAfterStop(const std::string& content) {
+  const test::Pipe pipe;
+  pipe.write(content);
+  std::atomic<bool> stop{false};
+  const auto reader =
+      openFrames(pipe.readPath(), {.pixelFormat = {}, .size = {}, .bytes = {}, .stop = &stop});
+  if(!reader)
+    return reader.error();
+  stop = true;
+  return readAll(**reader).error;
+}
+
+TEST(Y4mReader, FlagEndsTheWaitForAFrameLine) {
+  expectError(errorAfterStop(header), InputErrorKind::Interrupted, ": interrupted");
+}
+
+TEST(Y4mReader, FlagEndsTheWaitForAFramesRest) {
+  expectError(errorAfterStop(header + "FRAME\nabc"), InputErrorKind::Interrupted, ": interrupted");
 }
 
 TEST(Y4mReader, RewindStartsAtTheFirstFrame) {

@@ -112,14 +112,15 @@ test_tsan() {
   run_ctest tsan
 }
 
-test_memcheck() { python3 tools/memcheck.py build/release --jobs "$jobs"; }
-
 test_coverage() {
   configure_and_build coverage
   find build/coverage -name '*.gcda' -delete
   run_ctest coverage
   gcovr --root . --filter src/ --fail-under-line 90 --print-summary build/coverage
 }
+
+# On the build for coverage, which is not optimised and is there already.
+test_memcheck() { python3 tools/memcheck.py build/coverage --jobs "$jobs"; }
 
 run_benchmarks() {
   local program

@@ -11,8 +11,8 @@ namespace rdmagpu {
 /// Either one thread pops, with front() and pop(), or several do, with claim().
 ///
 /// It has a cell for each slot, and a slot is in it once at most. So a push cannot fail and needs no
-/// look at the head, and a popped cell is not written to before its slot, or one popped before it,
-/// has found its way back to the pushing side.
+/// look at the head. A cell at or behind the head is not written to; one that was popped may be, at
+/// once if the pushing side pops too.
 template <class Cell>
 class SlotQueue {
 public:

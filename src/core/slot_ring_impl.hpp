@@ -1,0 +1,279 @@
+#pragma once
+#include <core/cache_line.hpp>
+#include <core/slot_completion.hpp>
+#include <core/slot_queue.hpp>
+#include <core/wake_gate.hpp>
+#include <rdmagpu/slot_ring.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace rdmagpu {
+
+/// Adds to a counter that has one writer and any readers.
+inline void add(std::atomic<std::uint64_t>& counter, std::uint64_t n) noexcept {
+  counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+}
+
+/// What is known of a published frame.
+struct Published {
+  std::uint32_t slot{};
+  bool whole{};
+  std::uint64_t sequence{};
+  std::int64_t timestamp{};
+  std::size_t bytes{};
+};
+
+/// A published frame in the queue; all of it lies in one cache line.
+///
+/// Under Newest it must be read before it is claimed, and counts only if the claim succeeds: once it
+/// is claimed the producer can come round and fill the cell again, since it takes back frames itself
+/// and so needs none from the consumer. Hence the atomics: such a read may meet a write.
+class alignas(cacheLine) ReadyFrame {
+public:
+  std::uint32_t slot() const noexcept { return m_slot.load(std::memory_order_relaxed); }
+  Published load() const noexcept {
+    return {.slot = slot(),
+            .whole = m_whole.load(std::memory_order_relaxed),
+            .sequence = m_sequence.load(std::memory_order_relaxed),
+            .timestamp = m_timestamp.load(std::memory_order_relaxed),
+            .bytes = m_bytes.load(std::memory_order_relaxed)};
+  }
+  void store(const Published& frame) noexcept {
+    m_slot.store(frame.slot, std::memory_order_relaxed);
+    m_whole.store(frame.whole, std::memory_order_relaxed);
+    m_sequence.store(frame.sequence, std::memory_order_relaxed);
+    m_timestamp.store(frame.timestamp, std::memory_order_relaxed);
+    m_bytes.store(frame.bytes, std::memory_order_relaxed);
+  }
+
+private:
+  std::atomic<std::uint32_t> m_slot{};
+  std::atomic<bool> m_whole{};
+  std::atomic<std::uint64_t> m_sequence{};
+  std::atomic<std::int64_t> m_timestamp{};
+  std::atomic<std::size_t> m_bytes{};
+};
+
+/// How far the producer has come with a frame.
+struct Progress {
+  std::size_t bytes{};
+  std::atomic<std::size_t> bytesReady{};
+
+  /// The producer's to ask.
+  bool whole() const noexcept { return bytesReady.load(std::memory_order_relaxed) == bytes; }
+};
+
+/// What only the producer writes.
+struct alignas(cacheLine) ProducerSide {
+  explicit ProducerSide(std::uint32_t slotCount) : holds(slotCount), parked(slotCount), progress(slotCount) {}
+
+  LineArray<bool> holds;
+  LineArray<std::uint32_t> parked; ///< Free slots that could not be used when they came, or were abandoned.
+  std::uint32_t parkedCount{};
+  std::uint64_t nextSequence{};
+  std::atomic<std::uint64_t> drops{};
+  LineArray<Progress> progress;
+};
+
+/// What only the consumer writes.
+struct alignas(cacheLine) ConsumerSide {
+  explicit ConsumerSide(std::uint32_t slotCount) : holds(slotCount) {}
+
+  LineArray<std::atomic<bool>> holds;
+  std::atomic<std::uint64_t> taken{};
+  std::atomic<std::uint64_t> skipped{};
+  std::atomic<std::uint64_t> underruns{};
+};
+
+using ReadyQueue = SlotQueue<ReadyFrame>;
+using FreeQueue = SlotQueue<std::uint32_t>;
+
+enum Side : std::uint8_t { Producer = 1, Consumer = 2 };
+
+struct SlotRing::Impl {
+  explicit Impl(const SlotRingConfig& config)
+      : slotCount(config.slotCount),
+        policy(config.policy),
+        completions(config.slotCount),
+        producer(config.slotCount),
+        consumer(config.slotCount),
+        ready(config.slotCount),
+        free(config.slotCount) {
+    for(std::uint32_t slot = 0; slot < slotCount; ++slot)
+      giveBack(slot);
+  }
+
+  bool closed() const noexcept { return closedSides.load(std::memory_order_acquire) != 0; }
+  bool closed(Side side) const noexcept { return (closedSides.load(std::memory_order_acquire) & side) != 0; }
+  void close(Side side) noexcept {
+    closedSides.fetch_or(side, std::memory_order_release);
+    notify();
+  }
+  void notify() noexcept {
+    producerGate.wake();
+    consumerGate.wake();
+  }
+
+  // The producer's side.
+
+  bool producerHolds(std::uint32_t slot) const noexcept { return slot < slotCount && producer.holds[slot]; }
+  bool usable(std::uint32_t slot, bool& pending) noexcept {
+    if(!producer.progress[slot].whole())
+      return false;
+    const bool done = completions[slot].done();
+    pending |= !done;
+    return done;
+  }
+  void park(std::uint32_t slot) noexcept { producer.parked[producer.parkedCount++] = slot; }
+  bool popFree(std::uint32_t& slot, bool& pending) noexcept;
+  bool unpark(std::uint32_t& slot, bool& pending) noexcept;
+  bool takeBack(std::uint32_t& slot, bool& pending) noexcept;
+  RingStatus acquireNow(std::uint32_t& slot, bool& pending) noexcept;
+
+  // The consumer's side.
+
+  bool consumerHolds(std::uint32_t slot) const noexcept {
+    return slot < slotCount && consumer.holds[slot].load(std::memory_order_relaxed);
+  }
+  void giveBack(std::uint32_t slot) noexcept {
+    free.back() = slot;
+    free.push();
+  }
+  bool popNext(Published& frame, bool& pending) noexcept;
+  bool popNewest(Published& frame, bool& pending) noexcept;
+  bool popOlder(ReadyQueue::Position newest) noexcept;
+  RingStatus takeNow(RingFrame& frame, bool& pending) noexcept;
+
+  // Read by both sides and seldom written.
+  const std::uint32_t slotCount;
+  const RingPolicy policy;
+  std::atomic<std::uint8_t> closedSides{}; ///< Of Side.
+  WakeGate producerGate;
+  WakeGate consumerGate;
+  LineArray<SlotCompletion> completions;
+
+  ProducerSide producer;
+  ConsumerSide consumer;
+  ReadyQueue ready; ///< Under Newest both sides pop; else the consumer does.
+  FreeQueue free;
+};
+
+inline bool SlotRing::Impl::popFree(std::uint32_t& slot, bool& pending) noexcept {
+  while(const std::uint32_t* front = free.front()) {
+    slot = *front;
+    free.pop();
+    if(usable(slot, pending))
+      return true;
+    park(slot);
+  }
+  return false;
+}
+
+inline bool SlotRing::Impl::unpark(std::uint32_t& slot, bool& pending) noexcept {
+  for(std::uint32_t i = 0; i < producer.parkedCount; ++i) {
+    slot = producer.parked[i];
+    if(!usable(slot, pending))
+      continue;
+    producer.parked[i] = producer.parked[--producer.parkedCount];
+    return true;
+  }
+  return false;
+}
+
+inline bool SlotRing::Impl::takeBack(std::uint32_t& slot, bool& pending) noexcept {
+  for(;;) {
+    const ReadyQueue::Position head = ready.head();
+    if(head == ready.tail())
+      return false;
+    slot = ready.at(head).slot();
+    if(!usable(slot, pending))
+      return false;
+    if(ready.claim(head, head + 1)) {
+      add(producer.drops, 1);
+      return true;
+    }
+  }
+}
+
+inline RingStatus SlotRing::Impl::acquireNow(std::uint32_t& slot, bool& pending) noexcept {
+  if(closed())
+    return RingStatus::Closed;
+  std::uint32_t found{};
+  if(!popFree(found, pending) && !unpark(found, pending) &&
+     !(policy == RingPolicy::Newest && takeBack(found, pending)))
+    return RingStatus::Empty;
+  producer.holds[found] = true;
+  slot = found;
+  return RingStatus::Ok;
+}
+
+inline bool SlotRing::Impl::popNext(Published& frame, bool& pending) noexcept {
+  const ReadyFrame* next = ready.front();
+  if(!next)
+    return false;
+  pending = !completions[next->slot()].done();
+  if(pending)
+    return false;
+  frame = next->load();
+  ready.pop();
+  return true;
+}
+
+/// Skips what lies before `newest`; false when the producer took frames back meanwhile.
+inline bool SlotRing::Impl::popOlder(ReadyQueue::Position newest) noexcept {
+  std::uint64_t skipped = 0;
+  ReadyQueue::Position head = ready.head();
+  for(; head < newest; ++head, ++skipped) {
+    const std::uint32_t slot = ready.at(head).slot();
+    if(!ready.claim(head, head + 1))
+      break;
+    giveBack(slot);
+  }
+  if(skipped > 0) {
+    add(consumer.skipped, skipped);
+    producerGate.signal();
+  }
+  return head == newest;
+}
+
+inline bool SlotRing::Impl::popNewest(Published& frame, bool& pending) noexcept {
+  for(;;) {
+    pending = false;
+    const ReadyQueue::Position head = ready.head();
+    ReadyQueue::Position end = ready.tail();
+    while(end != head && !completions[ready.at(end - 1).slot()].done()) {
+      pending = true;
+      --end;
+    }
+    if(end == head)
+      return false;
+    if(!popOlder(end - 1))
+      continue;
+    frame = ready.at(end - 1).load();
+    if(ready.claim(end - 1, end))
+      return true;
+  }
+}
+
+inline RingStatus SlotRing::Impl::takeNow(RingFrame& frame, bool& pending) noexcept {
+  if(closed(Consumer))
+    return RingStatus::Closed;
+  const bool last = closed(Producer); // before looking for what it left
+  Published found;
+  if(!(policy == RingPolicy::Fifo ? popNext(found, pending) : popNewest(found, pending)))
+    return last && !pending ? RingStatus::Closed : RingStatus::Empty;
+  frame = {.slot = found.slot,
+           .sequence = found.sequence,
+           .timestamp = found.timestamp,
+           .bytes = found.bytes,
+           .bytesReady = found.bytes};
+  if(!found.whole)
+    frame.bytesReady = producer.progress[found.slot].bytesReady.load(std::memory_order_acquire);
+  consumer.holds[found.slot].store(true, std::memory_order_relaxed);
+  add(consumer.taken, 1);
+  return RingStatus::Ok;
+}
+
+} // namespace rdmagpu

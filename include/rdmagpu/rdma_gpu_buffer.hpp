@@ -86,10 +86,11 @@ struct RdmaGpuBufferConfig {
   GpuSelector gpu{};                ///< Chooses the GPU by PCI address, UUID or LUID instead of by ordinal.
   Handoffs accepts{};               ///< Auto: the handoffs that the peer takes.
   std::optional<PciAddress> peer{}; ///< Where the peer is: the nearest GPU, or its NUMA node, is taken.
-  bool zeroFill{false};             ///< Clear the slots even where the system already promises zeros.
-  bool scrubOnDestroy{false};       ///< Overwrite the slots with zeros before the memory is given back.
-  bool ignoreBudget{false};         ///< Try even if more is asked than maxSlots() says.
-  HostMemory host{};                ///< HostFallback only.
+  bool zeroFill{false}; ///< Hand the slots out cleared. Costs nothing where the system promises that anyway
+                        ///< (host memory).
+  bool scrubOnDestroy{false}; ///< Overwrite the slots with zeros before the memory is given back.
+  bool ignoreBudget{false};   ///< Try even if more is asked than maxSlots() says.
+  HostMemory host{};          ///< HostFallback only.
 };
 
 /// Who has pinned the pages for DMA. Locked pages (mlock) stay resident but may still be moved by

@@ -87,7 +87,7 @@ public:
     auto memory = os::HostPages::allocate(pages);
     if(!memory)
       return memory.error();
-    // zeroFill asks for nothing more: the kernel hands out fresh pages cleared.
+    // zeroFill needs no more: the kernel hands out fresh pages cleared.
     return RegionPtr{
         std::make_shared<const HostRegion>(*std::move(memory), m_process, config.scrubOnDestroy)};
   }

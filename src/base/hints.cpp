@@ -1,3 +1,4 @@
+#include <base/hints.hpp>
 #include <base/library_error.hpp>
 #include <rdmagpu/error.hpp>
 
@@ -43,13 +44,18 @@ constexpr auto table = [] {
 
 std::span<const Hint> hintTable() noexcept { return table; }
 
-std::span<const char* const> Error::hints() const noexcept {
+const Hint* findHint(Origin origin, const char* call, std::int64_t code) noexcept {
   for(const Hint& hint : table) {
     const std::string_view wanted = hint.call;
     if(hint.origin == origin && hint.code == code && (wanted.empty() || wanted == call))
-      return hint.sentences;
+      return &hint;
   }
-  return {};
+  return nullptr;
+}
+
+std::span<const char* const> Error::hints() const noexcept {
+  const Hint* hint = findHint(origin, call, code);
+  return hint ? hint->sentences : std::span<const char* const>{};
 }
 
 } // namespace rdmagpu

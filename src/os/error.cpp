@@ -1,8 +1,8 @@
+#include <base/hints.hpp>
 #include <os/error.hpp>
 
 #include <array>
 #include <cerrno>
-#include <string_view>
 
 namespace rdmagpu::os {
 namespace {
@@ -51,24 +51,15 @@ constexpr std::array codes{
 };
 #undef RDMAGPU_ERRNO
 
-/// The id of what there is to do about it, where the table of hints knows this failure.
-const char* findingOf(const char* call, int code) noexcept {
-  for(const Hint& hint : hintTable()) {
-    const std::string_view wanted = hint.call;
-    if(hint.origin == Origin::Os && hint.code == code && (wanted.empty() || wanted == call))
-      return hint.finding;
-  }
-  return "";
-}
-
 } // namespace
 
 Error error(const char* call, int code, std::uint64_t asked, std::uint64_t limit) noexcept {
+  const Hint* hint = findHint(Origin::Os, call, code);
   Error e{.kind = Errc::Internal,
           .origin = Origin::Os,
           .code = code,
           .call = call,
-          .finding = findingOf(call, code),
+          .finding = hint ? hint->finding : "",
           .bytes = asked,
           .available = limit};
   for(const Code& known : codes) {

@@ -1,0 +1,9 @@
+#pragma once
+#include <rdmagpu/error.hpp>
+
+namespace rdmagpu {
+
+/// The row of the table that speaks of this failure; null when none does.
+const Hint* findHint(Origin origin, const char* call, std::int64_t code) noexcept;
+
+} // namespace rdmagpu

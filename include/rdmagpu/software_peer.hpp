@@ -64,7 +64,8 @@ struct SoftwarePeerConfig {
   std::span<const PeerSlot> slots{}; ///< Copied. Slot i of the ring is slots[i].
   FrameRate rate{};
   Misbehaviour misbehaviour{};
-  std::uint64_t misbehaveAt{}; ///< The frame, counted from 0, at which it does.
+  /// The frame, counted from 0, at which it does; not at all if that frame is lost for want of a slot.
+  std::uint64_t misbehaveAt{};
   std::size_t sliceBytes{}; ///< Capture: publish early and advance by slices of this size. 0: whole frames.
 };
 
@@ -115,7 +116,8 @@ public:
   /// waits.
   Result<void> startPlayout(SlotRing&, FrameSink&);
   /// Closes the peer's side of the ring, which ends its sleeps and waits at once, and joins the thread.
-  /// A frame that was published in part is still written to its end. Idempotent.
+  /// A frame that was published in part is still written to its end, though a consumer that waits for
+  /// it may learn of the close first. Idempotent.
   void stop() noexcept;
   /// Waits until the thread has come to its end by itself, and joins it.
   void wait() noexcept;

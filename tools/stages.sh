@@ -49,7 +49,7 @@ files() { # pattern...
 }
 
 install_packages() {
-  if ((all)); then tools/setup all; else tools/setup build test; fi
+  if ((all)); then tools/setup all; else tools/setup build media test; fi
 }
 
 check_format() {

@@ -1,4 +1,5 @@
 #include <rdmagpu/rdma_gpu_buffer.hpp>
+#include <support/sanitizer.hpp>
 
 #include <gtest/gtest.h>
 
@@ -30,7 +31,15 @@ RdmaGpuBufferConfig config(std::size_t bytes, PageLock lock) {
   return {.api = RdmaGpuApi::HostFallback, .slotCount = 1, .frameBytes = bytes, .host = {.lock = lock}};
 }
 
-TEST(LockLimit, RequiredLockBeyondItIsRefusedWithBothFigures) {
+class LockLimit : public testing::Test {
+protected:
+  void SetUp() override {
+    if(test::sanitized)
+      GTEST_SKIP() << "under a sanitizer mlock does nothing and says that it did";
+  }
+};
+
+TEST_F(LockLimit, RequiredLockBeyondItIsRefusedWithBothFigures) {
   EXPECT_TRUE(withoutPrivilege([] {
     const auto refused = RdmaGpuBuffer::make(config(1 << 20, PageLock::Require));
     if(refused)
@@ -41,7 +50,7 @@ TEST(LockLimit, RequiredLockBeyondItIsRefusedWithBothFigures) {
   }));
 }
 
-TEST(LockLimit, TriedLockBeyondItLeavesUsableSlots) {
+TEST_F(LockLimit, TriedLockBeyondItLeavesUsableSlots) {
   EXPECT_TRUE(withoutPrivilege([] {
     const auto buffer = RdmaGpuBuffer::make(config(1 << 20, PageLock::Try));
     return buffer && buffer->facts().lockedBytes == 0 && buffer->facts().residentBytes == 1 << 20 &&
@@ -49,7 +58,7 @@ TEST(LockLimit, TriedLockBeyondItLeavesUsableSlots) {
   }));
 }
 
-TEST(LockLimit, LockWithinItIsDone) {
+TEST_F(LockLimit, LockWithinItIsDone) {
   EXPECT_TRUE(withoutPrivilege([] {
     const auto buffer = RdmaGpuBuffer::make(config(65536, PageLock::Require));
     return buffer && buffer->facts().lockedBytes == 65536;

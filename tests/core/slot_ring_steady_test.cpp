@@ -1,7 +1,7 @@
 // What the ring asks of the system: memory in make() and nowhere else, and system calls only to wait
 // or to wake one who waits. A program of its own, because it replaces operator new.
-#include "sanitizer.hpp"
-#include "slot_ring_fixture.hpp"
+#include <core/slot_ring_fixture.hpp>
+#include <support/sanitizer.hpp>
 
 #include <gmock/gmock.h>
 
@@ -170,7 +170,7 @@ class SlotRingSystemCalls : public testing::Test {
 protected:
   void SetUp() override {
     const char* preloaded = std::getenv("LD_PRELOAD");
-    if(threadSanitizer)
+    if(test::threadSanitizer)
       GTEST_SKIP() << "ThreadSanitizer makes system calls of its own";
     if(preloaded && std::string_view{preloaded}.find("vgpreload") != std::string_view::npos)
       GTEST_SKIP() << "valgrind makes system calls of its own";

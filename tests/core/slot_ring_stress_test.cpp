@@ -1,7 +1,7 @@
 // Both sides at full speed over real memory: every frame's bytes are checked, so that a hand-over
 // that comes too early is seen, and ThreadSanitizer sees one that orders nothing.
-#include "sanitizer.hpp"
-#include "slot_ring_fixture.hpp"
+#include <core/slot_ring_fixture.hpp>
+#include <support/sanitizer.hpp>
 
 #include <array>
 #include <atomic>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::int64_t frameCount = threadSanitizer || addressSanitizer ? 5'000 : 50'000;
+constexpr std::int64_t frameCount = test::sanitized ? 5'000 : 50'000;
 constexpr std::size_t words = 16;
 constexpr std::size_t wordBytes = sizeof(std::uint64_t);
 using Payload = std::array<std::uint64_t, words>;
@@ -251,7 +251,7 @@ TEST_P(SlotRingStress, FramesThatEnginesWriteAndRead) {
 }
 
 TEST_P(SlotRingStress, EndsFromEitherSideAtAnyMoment) {
-  const int rounds = threadSanitizer || addressSanitizer ? 50 : 300;
+  const int rounds = test::sanitized ? 50 : 300;
   std::minstd_rand random;
   for(int round = 0; round < rounds; ++round) {
     ring = makeRing(std::get<3>(GetParam()), policy);

@@ -1,4 +1,4 @@
-#include "slot_ring_fixture.hpp"
+#include <core/slot_ring_fixture.hpp>
 
 #include <thread>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace rdmagpu::ringtest {
+namespace rdmagpu::test {
 
 // GCC says it with macros, Clang with features.
 #if defined(__has_feature)
@@ -18,5 +18,6 @@ inline constexpr bool addressSanitizer = true;
 #else
 inline constexpr bool addressSanitizer = false;
 #endif
+inline constexpr bool sanitized = threadSanitizer || addressSanitizer;
 
-} // namespace rdmagpu::ringtest
+} // namespace rdmagpu::test

@@ -15,3 +15,6 @@ if(RDMAGPU_READERWRITERQUEUE)
 else()
   message(STATUS "bench_ring_handover: no readerwriterqueue (libreaderwriterqueue-dev), so no comparison with it")
 endif()
+
+rdmagpu_bench(bench_ring_wakeup SOURCES ring_wakeup.cpp)
+rdmagpu_bench(bench_ring_hot_path SOURCES ring_hot_path.cpp)

@@ -25,12 +25,13 @@ struct Published {
   std::size_t bytes{};
 };
 
-/// A published frame in the queue; all of it lies in one cache line.
+/// A published frame in the queue. Two of them fill a cache line, which is all that the consumer of a
+/// whole frame need fetch from the producer.
 ///
 /// Under Newest it must be read before it is claimed, and counts only if the claim succeeds: once it
 /// is claimed the producer can come round and fill the cell again, since it takes back frames itself
 /// and so needs none from the consumer. Hence the atomics: such a read may meet a write.
-class alignas(cacheLine) ReadyFrame {
+class alignas(cacheLine / 2) ReadyFrame {
 public:
   std::uint32_t slot() const noexcept { return m_slot.load(std::memory_order_relaxed); }
   Published load() const noexcept {

@@ -110,18 +110,18 @@ RingStatus SlotRing::publish(std::uint32_t slot, std::int64_t timestamp, std::si
     return RingStatus::Misuse;
   if(m_impl->closed())
     return RingStatus::Closed;
-  ProducerSide& producer = m_impl->producer;
-  producer.holds[slot] = false;
-  producer.progress[slot].bytes = bytes;
-  producer.progress[slot].bytesReady.store(bytesReady, std::memory_order_relaxed);
-  m_impl->completions[slot].set(completion);
-  m_impl->ready.back().store({.slot = slot,
-                              .whole = bytesReady == bytes,
-                              .sequence = producer.nextSequence++,
-                              .timestamp = timestamp,
-                              .bytes = bytes});
-  m_impl->ready.push();
-  m_impl->consumerGate.signal();
+  Impl& ring = *m_impl;
+  ring.producer.holds[slot] = false;
+  ring.producer.progress[slot].bytes = bytes;
+  ring.producer.progress[slot].bytesReady.store(bytesReady, std::memory_order_relaxed);
+  ring.completions[slot].set(completion);
+  ring.ready.back().store({.slot = slot,
+                           .whole = bytesReady == bytes,
+                           .sequence = ring.producer.nextSequence++,
+                           .timestamp = timestamp,
+                           .bytes = bytes});
+  ring.ready.push();
+  ring.consumerGate.signal();
   return RingStatus::Ok;
 }
 
@@ -181,10 +181,11 @@ RingStatus SlotRing::waitBytes(std::uint32_t slot, std::size_t bytes, nanosecond
 RingStatus SlotRing::release(std::uint32_t slot, RingCompletion completion) noexcept {
   if(!m_impl || !m_impl->consumerHolds(slot))
     return RingStatus::Misuse;
-  m_impl->consumer.holds[slot].store(false, std::memory_order_relaxed);
-  m_impl->completions[slot].set(completion);
-  m_impl->giveBack(slot);
-  m_impl->producerGate.signal();
+  Impl& ring = *m_impl;
+  ring.consumer.holds[slot].store(false, std::memory_order_relaxed);
+  ring.completions[slot].set(completion);
+  ring.giveBack(slot);
+  ring.producerGate.signal();
   return RingStatus::Ok;
 }
 

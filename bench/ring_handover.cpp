@@ -1,9 +1,10 @@
 // What a slot's round trip costs (acquire, publish, take, release), beside the same trip of a slot's
-// number through two single-producer single-consumer queues, one there and one back. Budget: 2 times.
+// number, or of a whole frame's description as the ring carries it ("_frame"), through two
+// single-producer single-consumer queues, one there and one back. Budget between threads: 2 times.
 //
 // The contenders run in turn, in batches, so that whatever else the machine does hits all of them. A
-// contender's figure is the batch that a tenth of its batches beat: on a machine
-// with other work the slower ones tell of the scheduler.
+// contender's figure is the batch that a tenth of its batches beat: on a machine with other work the
+// slower ones tell of the scheduler.
 #include <rdmagpu/slot_ring.hpp>
 
 #if defined(BENCH_BOOST)
@@ -16,12 +17,14 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -49,7 +52,14 @@ private:
   SlotRing m_ring;
 };
 
-template <class Queue>
+/// What the ring's frames carry, for queues that are to carry as much.
+RingFrame describe(std::uint32_t slot) noexcept {
+  static std::uint64_t sequence{};
+  return {.slot = slot, .sequence = sequence++, .timestamp = 0, .bytes = 4096, .bytesReady = 4096};
+}
+
+/// A queue of free slots' numbers and one of published slots: their numbers, or whole frames.
+template <template <class> class Queue, class Item>
 class QueuePair {
 public:
   explicit QueuePair(std::uint32_t depth) : m_free(depth), m_ready(depth) {
@@ -58,33 +68,44 @@ public:
   }
   bool produce() noexcept {
     std::uint32_t slot{};
-    return m_free.pop(slot) && m_ready.push(slot);
+    if constexpr(std::is_same_v<Item, RingFrame>)
+      return m_free.pop(slot) && m_ready.push(describe(slot));
+    else
+      return m_free.pop(slot) && m_ready.push(slot);
   }
   bool consume() noexcept {
-    std::uint32_t slot{};
-    return m_ready.pop(slot) && m_free.push(slot);
+    Item item{};
+    if(!m_ready.pop(item))
+      return false;
+    if constexpr(std::is_same_v<Item, RingFrame>) {
+      benchmark::DoNotOptimize(item);
+      return m_free.push(item.slot);
+    } else {
+      return m_free.push(item);
+    }
   }
 
 private:
-  Queue m_free;
-  Queue m_ready;
+  Queue<std::uint32_t> m_free;
+  Queue<Item> m_ready;
 };
 
 #if defined(BENCH_BOOST)
-using Boost = QueuePair<boost::lockfree::spsc_queue<std::uint32_t>>;
+template <class Item>
+using BoostQueue = boost::lockfree::spsc_queue<Item>;
 #endif
 
 #if defined(BENCH_MOODYCAMEL)
+template <class Item>
 class MoodycamelQueue {
 public:
   explicit MoodycamelQueue(std::uint32_t depth) : m_queue(depth) {}
-  bool push(std::uint32_t slot) noexcept { return m_queue.try_enqueue(slot); }
-  bool pop(std::uint32_t& slot) noexcept { return m_queue.try_dequeue(slot); }
+  bool push(const Item& item) noexcept { return m_queue.try_enqueue(item); }
+  bool pop(Item& item) noexcept { return m_queue.try_dequeue(item); }
 
 private:
-  moodycamel::ReaderWriterQueue<std::uint32_t> m_queue;
+  moodycamel::ReaderWriterQueue<Item> m_queue;
 };
-using Moodycamel = QueuePair<MoodycamelQueue>;
 #endif
 
 using Clock = std::chrono::steady_clock;
@@ -104,18 +125,28 @@ double oneThread(std::uint32_t depth) {
   return std::chrono::duration<double, std::nano>{Clock::now() - start}.count() / trips;
 }
 
+/// Polls; gives way only when the other side must have lost its processor.
+template <class Attempt>
+void poll(Attempt attempt) {
+  for(int failures = 1; !attempt(); ++failures) {
+    if(failures % 1000 == 0)
+      std::this_thread::yield();
+  }
+}
+
 template <class Courier>
 double twoThreads(std::uint32_t depth) {
   Courier courier{depth};
+  std::atomic<bool> running{};
   std::thread consumer{[&] {
-    for(int i = 0; i < trips;)
-      i += courier.consume() ? 1 : 0;
+    running = true;
+    for(int i = 0; i < trips; ++i)
+      poll([&] { return courier.consume(); });
   }};
-  while(!courier.produce()) {
-  }
+  poll([&] { return running.load(); });
   const Clock::time_point start = Clock::now();
-  for(int i = 1; i < trips;)
-    i += courier.produce() ? 1 : 0;
+  for(int i = 0; i < trips; ++i)
+    poll([&] { return courier.produce(); });
   consumer.join();
   return std::chrono::duration<double, std::nano>{Clock::now() - start}.count() / trips;
 }
@@ -142,10 +173,12 @@ void handover(benchmark::State& state, bool threads) {
   std::vector<Contender> contenders {
     contender<Ring<RingPolicy::Fifo>>("ring"), contender<Ring<RingPolicy::Newest>>("ring_newest"),
 #if defined(BENCH_BOOST)
-        contender<Boost>("boost"),
+        contender<QueuePair<BoostQueue, std::uint32_t>>("boost"),
+        contender<QueuePair<BoostQueue, RingFrame>>("boost_frame"),
 #endif
 #if defined(BENCH_MOODYCAMEL)
-        contender<Moodycamel>("moodycamel"),
+        contender<QueuePair<MoodycamelQueue, std::uint32_t>>("moodycamel"),
+        contender<QueuePair<MoodycamelQueue, RingFrame>>("moodycamel_frame"),
 #endif
   };
   if(threads) // Newest drops frames when both sides run: another job, not a slower one

@@ -43,9 +43,10 @@ public:
   Position tail() const noexcept { return m_tail.load(std::memory_order_acquire); }
   /// Before it is claimed, a cell may be popped, and filled again, at any moment.
   Cell& at(Position position) noexcept { return m_cells[position & m_mask]; }
-  /// Pops [from, to) if the head is still `from`.
-  bool claim(Position from, Position to) noexcept {
-    return m_head.compare_exchange_strong(from, to, std::memory_order_acq_rel, std::memory_order_relaxed);
+  /// Pops the cell at `head` if it is still the oldest.
+  bool claim(Position head) noexcept {
+    return m_head.compare_exchange_strong(head, head + 1, std::memory_order_acq_rel,
+                                          std::memory_order_relaxed);
   }
 
 private:

@@ -143,8 +143,8 @@ struct SlotRing::Impl {
     free.push();
   }
   bool popNext(Published& frame, bool& pending) noexcept;
+  bool popUpTo(ReadyQueue::Position end, Published& frame) noexcept;
   bool popNewest(Published& frame, bool& pending) noexcept;
-  bool popOlder(ReadyQueue::Position newest) noexcept;
   RingStatus takeNow(RingFrame& frame, bool& pending) noexcept;
 
   // Read by both sides and seldom written.
@@ -191,7 +191,7 @@ inline bool SlotRing::Impl::takeBack(std::uint32_t& slot, bool& pending) noexcep
     slot = ready.at(head).slot();
     if(!usable(slot, pending))
       return false;
-    if(ready.claim(head, head + 1)) {
+    if(ready.claim(head)) {
       add(producer.drops, 1);
       return true;
     }
@@ -222,21 +222,34 @@ inline bool SlotRing::Impl::popNext(Published& frame, bool& pending) noexcept {
   return true;
 }
 
-/// Skips what lies before `newest`; false when the producer took frames back meanwhile.
-inline bool SlotRing::Impl::popOlder(ReadyQueue::Position newest) noexcept {
+/// Takes what lies before `end` off the front, one by one, and keeps the last; false when that was
+/// none, or one that is not done. Each is given back only once the next is claimed: the producer may
+/// take back those behind it, and then the older one is still better than nothing.
+inline bool SlotRing::Impl::popUpTo(ReadyQueue::Position end, Published& frame) noexcept {
+  bool found = false;
   std::uint64_t skipped = 0;
-  ReadyQueue::Position head = ready.head();
-  for(; head < newest; ++head, ++skipped) {
-    const std::uint32_t slot = ready.at(head).slot();
-    if(!ready.claim(head, head + 1))
-      break;
-    giveBack(slot);
+  const auto skip = [&] {
+    giveBack(frame.slot);
+    ++skipped;
+  };
+  for(ReadyQueue::Position head = ready.head(); head < end; head = ready.head()) {
+    const Published oldest = ready.at(head).load();
+    if(!ready.claim(head))
+      continue;
+    if(found)
+      skip();
+    frame = oldest;
+    found = true;
+  }
+  if(found && !completions[frame.slot].done()) {
+    skip();
+    found = false;
   }
   if(skipped > 0) {
     add(consumer.skipped, skipped);
     producerGate.signal();
   }
-  return head == newest;
+  return found;
 }
 
 inline bool SlotRing::Impl::popNewest(Published& frame, bool& pending) noexcept {
@@ -250,11 +263,9 @@ inline bool SlotRing::Impl::popNewest(Published& frame, bool& pending) noexcept 
     }
     if(end == head)
       return false;
-    if(!popOlder(end - 1))
-      continue;
-    frame = ready.at(end - 1).load();
-    if(ready.claim(end - 1, end))
+    if(popUpTo(end, frame))
       return true;
+    // The producer took them back, and has published a newer one or will.
   }
 }
 

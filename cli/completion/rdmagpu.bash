@@ -1,0 +1,59 @@
+# Completion of rdmagpu for bash. Every option of --help is here: tests/cli/program/documents_test.py looks.
+
+_rdmagpu() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command="" word
+  COMPREPLY=()
+  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case $word in
+    list | alloc | stream | verify)
+      command=$word
+      break
+      ;;
+    esac
+  done
+
+  local apis="auto host cuda vulkan vulkan-dmabuf d3d12 hip level-zero pci-p2p"
+  case $previous in
+  --api) COMPREPLY=($(compgen -W "$apis" -- "$current")) && return ;;
+  --lock) COMPREPLY=($(compgen -W "try require off" -- "$current")) && return ;;
+  --huge-pages) COMPREPLY=($(compgen -W "off try require" -- "$current")) && return ;;
+  --pix)
+    COMPREPLY=($(compgen -W "uyvy422 yuyv422 v210 nv12 p010le yuv420p yuv422p yuv422p10le bgra rgba rgb24 gray" \
+      -- "$current")) && return
+    ;;
+  --size) COMPREPLY=($(compgen -W "1280x720 1920x1080 3840x2160" -- "$current")) && return ;;
+  --rate) COMPREPLY=($(compgen -W "max input 25 29.97 50 59.94 60" -- "$current")) && return ;;
+  --mode) COMPREPLY=($(compgen -W "fifo newest" -- "$current")) && return ;;
+  --check) COMPREPLY=($(compgen -W "all sample:30 none" -- "$current")) && return ;;
+  --peer) COMPREPLY=($(compgen -W "software" -- "$current")) && return ;;
+  --out)
+    compopt -o filenames
+    COMPREPLY=($(compgen -f -- "$current"))
+    return
+    ;;
+  --slots | --bytes | --gpu | --peer-pci | --node | --frames) return ;;
+  esac
+
+  local options
+  case $command in
+  list) options="--help --json" ;;
+  alloc)
+    options="--help --api --slots --bytes --gpu --peer-pci --zero --scrub --ignore-budget --lock --huge-pages
+      --node --no-memfd --export --all --hold --json"
+    ;;
+  stream)
+    options="--help --pix --size --bytes --frames --preload --loop --api --slots --gpu --playout --rate --mode
+      --peer --check --out --json"
+    ;;
+  verify) options="--help --peer --api --slots --bytes --gpu --json" ;;
+  *) options="--help --version list alloc stream verify" ;;
+  esac
+  if [[ $command == stream && $current != -* ]]; then
+    compopt -o filenames
+    COMPREPLY=($(compgen -f -- "$current"))
+    return
+  fi
+  COMPREPLY=($(compgen -W "$options" -- "$current"))
+}
+
+complete -F _rdmagpu rdmagpu

@@ -1,0 +1,80 @@
+#include "failure.hpp"
+
+#include "json.hpp"
+#include "output.hpp"
+
+#include <rdmagpu/backends.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string_view>
+
+namespace rdmagpu::cli {
+namespace {
+
+const char* name(InputErrorKind kind) noexcept {
+  switch(kind) {
+  case InputErrorKind::BadValue:
+    return "BadValue";
+  case InputErrorKind::Contradiction:
+    return "Contradiction";
+  case InputErrorKind::BadFormat:
+    return "BadFormat";
+  case InputErrorKind::Truncated:
+    return "Truncated";
+  case InputErrorKind::Empty:
+    return "Empty";
+  case InputErrorKind::Unsupported:
+    return "Unsupported";
+  case InputErrorKind::Io:
+    return "Io";
+  case InputErrorKind::Interrupted:
+    return "Interrupted";
+  }
+  return "?";
+}
+
+} // namespace
+
+Failure failureOf(const Error& error) {
+  Failure failure{.kind = rdmagpu::name(error.kind),
+                  .origin = rdmagpu::name(error.origin),
+                  .call = error.call,
+                  .code = error.code,
+                  .codeName = error.codeName,
+                  .message = error.message()};
+  for(const char* hint : error.hints())
+    failure.hints.emplace_back(hint);
+  return failure;
+}
+
+Failure failureOf(const InputError& error) { return {.kind = name(error.kind), .message = error.message}; }
+
+Failure allocationFailure(const Error& error, RdmaGpuApi api) {
+  Failure failure = failureOf(error);
+  if(std::string_view(error.codeName) != "BackendAbsent")
+    return failure;
+  std::string present;
+  for(const BackendInfo& backend : backends())
+    present += fmt::format("{}{}", present.empty() ? "" : ", ", rdmagpu::name(backend.api));
+  failure.message = fmt::format("this build has no {} backend: it has {}", rdmagpu::name(api), present);
+  return failure;
+}
+
+void printFailure(const std::string& command, const Failure& failure) {
+  std::string text = fmt::format("rdmagpu: {}{}{}\n", command, command.empty() ? "" : ": ", failure.message);
+  for(const std::string& hint : failure.hints)
+    text += fmt::format("  hint: {}\n", hint);
+  std::fputs(text.c_str(), stderr);
+}
+
+int fail(const std::string& command, bool json, const Failure& failure, int exitCode) {
+  printFailure(command, failure);
+  if(json)
+    // Whether or not this can be written, the failure stands and was told.
+    static_cast<void>(writeOutput(jsonText({{"error", toJson(failure)}})));
+  return exitCode;
+}
+
+} // namespace rdmagpu::cli

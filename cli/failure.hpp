@@ -1,0 +1,45 @@
+#pragma once
+#include "frames/input_error.hpp"
+
+#include <rdmagpu/error.hpp>
+#include <rdmagpu/rdma_gpu_buffer.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rdmagpu::cli {
+
+/// What main() returns. After a signal it is 128 plus the signal's number.
+enum ExitCode : int {
+  exitDone = 0,
+  exitNo = 1,    ///< A mismatch, no such backend, bad input, input and output.
+  exitUsage = 2, ///< The command line itself is wrong.
+};
+
+/// A failure as the program reports it, whoever it came from: one line, what to do about it, and what a
+/// program reading JSON may branch on.
+struct Failure {
+  std::string kind; ///< The library's Errc or the program's InputErrorKind by name, "Usage", "Mismatch", ...
+  std::string origin{"Program"};
+  std::string call{};
+  std::int64_t code{};
+  std::string codeName{};
+  std::string message;
+  std::vector<std::string> hints{};
+};
+
+Failure failureOf(const Error& error);
+Failure failureOf(const InputError& error);
+
+/// Why a buffer of this API could not be made; a backend that this build lacks is told by name, beside
+/// those that it has.
+Failure allocationFailure(const Error& error, RdmaGpuApi api);
+
+/// On stderr, as "rdmagpu: COMMAND: MESSAGE" and a line for each hint.
+void printFailure(const std::string& command, const Failure& failure);
+
+/// The end of a command that has nothing to show but its failure: printed, and with --json on stdout too.
+int fail(const std::string& command, bool json, const Failure& failure, int exitCode = exitNo);
+
+} // namespace rdmagpu::cli

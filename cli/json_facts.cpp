@@ -1,0 +1,40 @@
+#include "json.hpp"
+
+namespace rdmagpu::cli {
+namespace {
+
+Json tolerated(const BufferFacts& facts) {
+  Json list = Json::array();
+  for(const Error& error : facts.tolerated)
+    list.push_back(toJson(failureOf(error)));
+  return list;
+}
+
+} // namespace
+
+Json toJson(const BufferFacts& facts) {
+  Json json;
+  json["device"] = facts.device;
+  json["pci"] = facts.pci ? Json(facts.pci->text()) : Json();
+  json["slot_count"] = facts.slotCount;
+  json["frame_bytes"] = facts.frameBytes;
+  json["requested_bytes"] = facts.requestedBytes;
+  json["committed_bytes"] = facts.committedBytes;
+  json["slot_stride"] = facts.slotStride;
+  json["region_count"] = facts.regionCount;
+  json["page_bytes"] = facts.pageBytes;
+  json["huge_page_bytes"] = facts.hugePageBytes;
+  json["resident_bytes"] = facts.residentBytes;
+  json["locked"] = facts.lockedBytes != 0 && facts.lockError.kind == Errc::None;
+  json["locked_bytes"] = facts.lockedBytes;
+  json["lock_error"] = facts.lockError.kind == Errc::None ? Json() : toJson(failureOf(facts.lockError));
+  json["pinned_by"] = name(facts.pinnedBy);
+  json["numa_node"] = facts.numaNode < 0 ? Json() : Json(facts.numaNode);
+  json["memfd"] = facts.memfd;
+  json["rdma_capable"] = name(facts.rdmaCapable);
+  json["writes_need_flush"] = facts.writesNeedFlush;
+  json["tolerated"] = tolerated(facts);
+  return json;
+}
+
+} // namespace rdmagpu::cli

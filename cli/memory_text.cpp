@@ -1,0 +1,98 @@
+#include "memory_text.hpp"
+
+#include "human.hpp"
+
+#include <fmt/format.h>
+
+namespace rdmagpu::cli {
+namespace {
+
+std::string lockText(const BufferFacts& facts) {
+  if(facts.lockError.kind != Errc::None) {
+    std::string text = "no: " + facts.lockError.message();
+    for(const char* hint : facts.lockError.hints())
+      text += std::string("\nhint: ") + hint;
+    return text;
+  }
+  if(facts.lockedBytes != 0)
+    return bytesText(facts.lockedBytes);
+  return facts.hugePageBytes != 0 ? "no, and huge pages need not be" : "no, as asked";
+}
+
+std::string pagesText(const BufferFacts& facts) {
+  std::string text = fmt::format("{} bytes each", facts.pageBytes);
+  if(facts.hugePageBytes != 0)
+    text += fmt::format(", {} in huge pages", bytesText(facts.hugePageBytes));
+  return text;
+}
+
+const char* agentText(Agent agent) {
+  switch(agent) {
+  case Agent::None:
+    return "";
+  case Agent::Cpu:
+    return " by the CPU";
+  case Agent::CopyEngine:
+    return " by the GPU's copy engine";
+  case Agent::Software:
+    return " by a software device (no hardware path is proven)";
+  case Agent::Device:
+    return " by a device";
+  }
+  return "";
+}
+
+} // namespace
+
+std::vector<std::pair<std::string, std::string>> memoryFacts(const RdmaGpuBuffer& buffer) {
+  const BufferFacts& facts = buffer.facts();
+  std::vector<std::pair<std::string, std::string>> lines{
+      {"backend",
+       fmt::format("{} ({}{})", name(facts.api), facts.device, facts.pci ? ", " + facts.pci->text() : "")},
+      {"slots", fmt::format("{} of {} bytes, one every {} bytes", facts.slotCount, facts.frameBytes,
+                            facts.slotStride)},
+      {"requested", bytesText(facts.requestedBytes)},
+      {"committed", bytesText(facts.committedBytes)},
+      {"resident", bytesText(facts.residentBytes)},
+      {"pages", pagesText(facts)},
+      {"locked", lockText(facts)},
+      {"pinned by", name(facts.pinnedBy)},
+      {"NUMA node", facts.numaNode < 0 ? "unknown" : fmt::format("{}", facts.numaNode)},
+      {"memfd", facts.memfd ? "yes" : "no"},
+      {"RDMA capable", facts.rdmaCapable == Answer::Unknown ? "no driver to ask" : name(facts.rdmaCapable)},
+      {"proof", proofText(buffer.proof())}};
+  for(const Error& error : facts.tolerated)
+    lines.emplace_back("tolerated", error.message());
+  for(const Rejected& rejected : buffer.selection())
+    lines.emplace_back("passed over", fmt::format("{}: {}", name(rejected.api), rejected.error.message()));
+  return lines;
+}
+
+std::string memoryLine(const BufferFacts& facts) {
+  std::string text =
+      fmt::format("{}, {} slots of {} bytes", name(facts.api), facts.slotCount, facts.slotStride);
+  if(facts.memfd)
+    text += ", memfd";
+  if(facts.hugePageBytes != 0)
+    text += fmt::format(", {} bytes in huge pages", facts.hugePageBytes);
+  else
+    text += fmt::format(", {}locked, {}-byte pages", facts.lockedBytes != 0 ? "" : "not ", facts.pageBytes);
+  return text;
+}
+
+std::string proofText(const Proof& proof) {
+  std::string text;
+  const auto add = [&](Answer answer, const char* step) {
+    if(answer != Answer::Unknown)
+      text += fmt::format("{}{}{}", text.empty() ? "" : ", ", answer == Answer::No ? "not " : "", step);
+  };
+  add(proof.allocated, "allocated");
+  add(proof.capable, "capable");
+  add(proof.exported, "exported");
+  add(proof.registered, "registered");
+  add(proof.written, "written");
+  add(proof.read, "read");
+  return text + agentText(proof.by);
+}
+
+} // namespace rdmagpu::cli

@@ -1,0 +1,19 @@
+#pragma once
+#include <rdmagpu/rdma_gpu_buffer.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rdmagpu::cli {
+
+/// A buffer's facts as a person reads them, for factLines().
+std::vector<std::pair<std::string, std::string>> memoryFacts(const RdmaGpuBuffer& buffer);
+
+/// The same in one line: "host, 8 slots of 4194304 bytes, memfd, locked, 4096-byte pages".
+std::string memoryLine(const BufferFacts& facts);
+
+/// "written by a software device"; what has not been tried is left away.
+std::string proofText(const Proof& proof);
+
+} // namespace rdmagpu::cli

@@ -1,0 +1,168 @@
+#include "options.hpp"
+
+#include "frames/decimal.hpp"
+#include "parse/byte_size.hpp"
+#include "parse/count.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+namespace rdmagpu::cli {
+namespace {
+
+InputError badValue(std::string message) { return {InputErrorKind::BadValue, std::move(message)}; }
+
+std::string apiNames() {
+  // Values are appended to the enumeration only, with Auto at its end.
+  std::string names = name(RdmaGpuApi::Auto);
+  for(unsigned value = 1; value < static_cast<unsigned>(RdmaGpuApi::Auto); ++value) {
+    const std::string_view next = name(static_cast<RdmaGpuApi>(value));
+    if(next != name(RdmaGpuApi::None))
+      names += fmt::format(", {}", next);
+  }
+  return names;
+}
+
+struct MisbehaviourName {
+  std::string_view text;
+  Misbehaviour value;
+};
+
+/// Those that the program's own checks can see.
+constexpr std::array misbehaviours{MisbehaviourName{"stop", Misbehaviour::Stop},
+                                   MisbehaviourName{"tear", Misbehaviour::Tear},
+                                   MisbehaviourName{"late", Misbehaviour::WriteLate}};
+
+Expected<PeerOption> parseSoftwarePeer(const std::string& text, std::string_view trick) {
+  const std::size_t at = trick.find('@');
+  PeerOption peer{.text = text};
+  for(const MisbehaviourName& known : misbehaviours) {
+    if(trick.substr(0, at) == known.text)
+      peer.misbehaviour = known.value;
+  }
+  const auto frame =
+      at == std::string_view::npos ? std::optional<std::uint64_t>(0) : parseDecimal(trick.substr(at + 1));
+  if(peer.misbehaviour == Misbehaviour::None || !frame)
+    return badValue(
+        fmt::format("{} is no software peer: what it does wrong is stop, tear or late, with @FRAME "
+                    "for the frame, such as software:tear@3",
+                    quote(text)));
+  peer.misbehaveAt = *frame;
+  return peer;
+}
+
+} // namespace
+
+RdmaGpuBufferConfig BufferOptions::config() const {
+  RdmaGpuBufferConfig config;
+  config.api = api;
+  config.slotCount = slots;
+  config.frameBytes = bytes;
+  config.gpu = gpu;
+  return config;
+}
+
+Expected<RdmaGpuApi> parseApi(const std::string& text) {
+  if(const auto api = apiNamed(text))
+    return *api;
+  return badValue(fmt::format("{} is no API: it is one of {}", quote(text), apiNames()));
+}
+
+Expected<GpuSelector> parseGpu(const std::string& text) {
+  GpuSelector gpu;
+  if(const auto ordinal = parseDecimal(text); ordinal && *ordinal <= INT32_MAX)
+    gpu.ordinal = static_cast<int>(*ordinal);
+  else if(const auto pci = PciAddress::parse(text))
+    gpu.pci = pci;
+  else
+    return badValue(
+        fmt::format("{} is no GPU: it is a number from 0, or a PCI address such as 65:00.0", quote(text)));
+  return gpu;
+}
+
+Expected<PeerOption> parsePeer(const std::string& text) {
+  constexpr std::string_view trickyPeer = "software:";
+  if(text == "software")
+    return PeerOption{};
+  if(text.starts_with(trickyPeer))
+    return parseSoftwarePeer(text, std::string_view(text).substr(trickyPeer.size()));
+  for(const std::string_view kind : {"v4l2:", "verbs:", "block:"}) {
+    if(text.starts_with(kind))
+      return PeerOption{.text = text, .present = false};
+  }
+  return badValue(fmt::format("{} is no peer: it is software", quote(text)));
+}
+
+Failure absentPeer(const PeerOption& peer) {
+  return {.kind = "Unsupported",
+          .message = fmt::format("--peer: this build has no peer {}: it has software", quote(peer.text))};
+}
+
+void addApi(CLI::App& app, RdmaGpuApi& api) {
+  addParsed(app, "--api", api, parseApi,
+            fmt::format("What allocates the slots: {} (default auto: the best that works here)", apiNames()))
+      ->type_name("NAME")
+      ->group("Slots");
+}
+
+void addGpu(CLI::App& app, GpuSelector& gpu) {
+  addParsed(
+      app, "--gpu", gpu, parseGpu,
+      "Which GPU, by its number in the API or by PCI address such as 65:00.0 (default: the API's first)")
+      ->type_name("N|PCI")
+      ->group("Slots");
+}
+
+void addSlots(CLI::App& app, std::uint32_t& slots) {
+  const auto parse = [](const std::string& text) -> Expected<std::uint32_t> {
+    const auto count = parseCount(text, 1, std::numeric_limits<std::uint32_t>::max());
+    if(!count)
+      return count.error();
+    return static_cast<std::uint32_t>(*count);
+  };
+  addParsed(app, "--slots", slots, parse, fmt::format("How many slots (default {})", slots))
+      ->type_name("N")
+      ->group("Slots");
+}
+
+void addBytes(CLI::App& app, std::size_t& bytes) {
+  addParsed(
+      app, "--bytes", bytes, parseByteSize,
+      fmt::format("Bytes of one slot, such as 4147200, 64K or 8M, where K is 1024 (default {}: 1920x1080 in "
+                  "uyvy422)",
+                  bytes))
+      ->type_name("SIZE")
+      ->group("Slots");
+}
+
+void addPeer(CLI::App& app, PeerOption& peer) {
+  const auto parse = [](const std::string& text) -> Expected<PeerOption> {
+    auto parsed = parsePeer(text);
+    if(parsed && parsed->misbehaviour != Misbehaviour::None)
+      return badValue(
+          fmt::format("{}: only stream can be told that its peer does something wrong", quote(text)));
+    return parsed;
+  };
+  addParsed(app, "--peer", peer, parse,
+            "The device on the other side of the slots: software (the default), which runs on the CPU")
+      ->type_name("PEER");
+}
+
+void addStreamPeer(CLI::App& app, PeerOption& peer) {
+  addParsed(app, "--peer", peer, parsePeer,
+            "The device on the other side of the slots: software (the default), which runs on the CPU; "
+            "software:tear@3 (or stop, late) does that wrong at frame 3, to try the checks")
+      ->type_name("PEER")
+      ->group("Transport");
+}
+
+void addJson(CLI::App& app, bool& json) {
+  app.add_flag("--json", json, "Print one JSON object on stdout instead of text");
+}
+
+} // namespace rdmagpu::cli

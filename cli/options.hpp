@@ -1,0 +1,66 @@
+#pragma once
+#include "failure.hpp"
+#include "frames/expected.hpp"
+
+#include <rdmagpu/gpu_selector.hpp>
+#include <rdmagpu/rdma_gpu_buffer.hpp>
+#include <rdmagpu/software_peer.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace rdmagpu::cli {
+
+/// An option whose text `parse` turns into a value or an InputError; the error is a wrong command line.
+template <class T, class Parse>
+CLI::Option* addParsed(CLI::App& app, const std::string& flag, T& into, Parse parse,
+                       const std::string& help) {
+  const auto take = [flag, &into, parse](const std::string& text) {
+    auto value = parse(text);
+    if(!value)
+      throw CLI::ValidationError(flag, value.error().message);
+    into = *std::move(value);
+  };
+  return app.add_option_function<std::string>(flag, take, help);
+}
+
+/// What the command line says about the slots. Flags mean the same in every command.
+struct BufferOptions {
+  RdmaGpuApi api{RdmaGpuApi::Auto};
+  GpuSelector gpu{};
+  std::uint32_t slots{8};
+  std::size_t bytes{4147200}; ///< One picture of 1920x1080 in uyvy422.
+
+  RdmaGpuBufferConfig config() const;
+};
+
+/// Which device stands on the other side of the slots.
+struct PeerOption {
+  std::string text{"software"};
+  bool present{true}; ///< False: a kind that is known and not in this build.
+  Misbehaviour misbehaviour{};
+  std::uint64_t misbehaveAt{};
+};
+
+/// The failure of naming a peer that is not in this build.
+Failure absentPeer(const PeerOption& peer);
+
+void addApi(CLI::App& app, RdmaGpuApi& api);
+void addGpu(CLI::App& app, GpuSelector& gpu);
+void addSlots(CLI::App& app, std::uint32_t& slots);
+void addBytes(CLI::App& app, std::size_t& bytes);
+void addPeer(CLI::App& app, PeerOption& peer);
+/// The same for a peer that may do something wrong on purpose.
+void addStreamPeer(CLI::App& app, PeerOption& peer);
+void addJson(CLI::App& app, bool& json);
+
+Expected<RdmaGpuApi> parseApi(const std::string& text);
+Expected<GpuSelector> parseGpu(const std::string& text);
+/// "software", or "software:tear@3" for one that does something wrong on purpose.
+Expected<PeerOption> parsePeer(const std::string& text);
+
+} // namespace rdmagpu::cli

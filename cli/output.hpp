@@ -1,0 +1,18 @@
+#pragma once
+#include "frames/expected.hpp"
+
+#include <string_view>
+
+namespace rdmagpu::cli {
+
+/// Everything to standard output, or an error: a reader that has gone away and a full disk among them.
+Expected<void> writeOutput(std::string_view text);
+
+/// The end of a command that has shown what it had to show: `exitCode`, or 1 and a message when standard
+/// output did not take it.
+int finishWith(std::string_view text, const char* command, int exitCode);
+
+/// A line of the program's own on stderr, that is no failure.
+void printNote(std::string_view text);
+
+} // namespace rdmagpu::cli

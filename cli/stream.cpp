@@ -1,0 +1,225 @@
+#include "command.hpp"
+#include "failure.hpp"
+#include "frames/frame_reader.hpp"
+#include "frames/frame_writer.hpp"
+#include "interrupt.hpp"
+#include "json.hpp"
+#include "output.hpp"
+#include "stream/frame_sequence.hpp"
+#include "stream/preloaded_feed.hpp"
+#include "stream/read_ahead_feed.hpp"
+#include "stream/report.hpp"
+#include "stream/run.hpp"
+#include "stream/stream_options.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rdmagpu::cli {
+namespace {
+
+/// A value, or the failure that ends the command.
+template <class T>
+struct Step {
+  std::optional<T> value{};
+  std::optional<Failure> failure{};
+};
+
+Step<std::unique_ptr<FrameReader>> openInput(const StreamOptions& options) {
+  auto reader = openFrames(options.input, {.pixelFormat = options.pixelFormat,
+                                           .size = options.size,
+                                           .bytes = options.bytes,
+                                           .stop = &stopFlag()});
+  if(!reader)
+    return {.failure = failureOf(reader.error())};
+  // Better now than after the first round.
+  if(options.rounds > 1 && !options.preload && !(*reader)->file())
+    return {.failure = Failure{.kind = "Unsupported",
+                               .message = "--loop: the input cannot be started again, being no regular file",
+                               .hints = {"Pass --preload too: then the frames are kept in memory."}}};
+  return {.value = std::move(*reader)};
+}
+
+Step<FrameRate> paceOf(const StreamOptions& options, const FrameReader& reader) {
+  if(!options.rateOfInput)
+    return {.value =
+                options.rate ? FrameRate{options.rate->numerator, options.rate->denominator} : FrameRate{}};
+  const auto rate = reader.rate();
+  if(!rate)
+    return {.failure = Failure{.kind = "Unsupported",
+                               .message = fmt::format("--rate input: {} ({}) does not say its rate",
+                                                      options.input, reader.describe()),
+                               .hints = {"Name the rate: --rate 59.94."}}};
+  return {.value = FrameRate{rate->numerator, rate->denominator}};
+}
+
+Step<RdmaGpuBuffer> allocate(const StreamOptions& options, std::size_t frameBytes) {
+  BufferOptions slots = options.buffer;
+  slots.bytes = frameBytes;
+  RdmaGpuBufferConfig config = slots.config();
+  // What a peer on the CPU can reach.
+  config.accepts = {HandoffKind::HostPointer, HandoffKind::PciMapping};
+  auto buffer = RdmaGpuBuffer::make(config);
+  if(!buffer)
+    return {.failure = allocationFailure(buffer.error(), config.api)};
+  return {.value = std::move(*buffer)};
+}
+
+Step<SoftwarePeer> makePeer(const StreamOptions& options, FrameRate rate, const RdmaGpuBuffer& buffer) {
+  std::vector<PeerSlot> slots;
+  for(std::size_t i = 0; i < buffer.slotCount(); ++i)
+    slots.push_back({buffer.handoff(i), buffer.slot(i).size});
+  auto peer = SoftwarePeer::make({.slots = slots,
+                                  .rate = rate,
+                                  .misbehaviour = options.peer.misbehaviour,
+                                  .misbehaveAt = options.peer.misbehaveAt});
+  if(!peer)
+    return {.failure = failureOf(peer.error())};
+  return {.value = std::move(*peer)};
+}
+
+/// How many frames fit the memory that is free once the slots are there.
+std::uint64_t roomToPreload(std::size_t frameBytes) {
+  RdmaGpuBufferConfig config;
+  config.api = RdmaGpuApi::HostFallback;
+  config.frameBytes = frameBytes;
+  const auto room = RdmaGpuBuffer::maxSlots(config);
+  return room ? *room : endless;
+}
+
+Step<std::unique_ptr<FrameFeed>> makeFeed(const StreamOptions& options, FrameReader& reader,
+                                          const SlotRing& ring) {
+  if(!options.preload)
+    return {.value = std::make_unique<ReadAheadFeed>(FrameSequence(reader, options.rounds, options.frames),
+                                                     options.check, ring, stopFlag())};
+  auto feed = PreloadedFeed::load(reader, options.check, options.rounds, options.frames,
+                                  roomToPreload(reader.frameBytes()));
+  if(!feed)
+    return {.failure = failureOf(feed.error())};
+  return {.value = std::move(*feed)};
+}
+
+Step<std::optional<FrameWriter>> openOutput(const StreamOptions& options, const FrameReader& reader) {
+  if(options.out.empty())
+    return {.value = std::optional<FrameWriter>()};
+  auto writer = FrameWriter::open(options.out, reader.file(), &stopFlag());
+  if(!writer)
+    return {.failure = failureOf(writer.error())};
+  return {.value = std::optional(std::move(*writer))};
+}
+
+Proof proofOf(const RdmaGpuBuffer& buffer, bool playout, const CheckCounts& check) {
+  Proof proof = buffer.proof();
+  if(check.checked == 0)
+    return proof;
+  (playout ? proof.read : proof.written) = check.mismatches == 0 ? Answer::Yes : Answer::No;
+  proof.by = Agent::Software;
+  return proof;
+}
+
+/// The report, then what was wrong, and the exit code that says the same.
+int conclude(const StreamOptions& options, const StreamReport& report, std::optional<Failure> failure) {
+  auto mismatch = mismatchFailure(report.check);
+  if(!failure)
+    failure = std::move(mismatch);
+  else if(mismatch)
+    printFailure("stream", *mismatch);
+  if(failure)
+    printFailure("stream", *failure);
+  const int exitCode = report.interrupted ? 128 + stopSignal() : failure ? exitNo : exitDone;
+  if(options.json) {
+    Json json = toJson(report);
+    if(failure)
+      json["error"] = toJson(*failure);
+    return finishWith(jsonText(json), "stream", exitCode);
+  }
+  if(options.out != "-")
+    return finishWith(reportText(report), "stream", exitCode);
+  // The frames have standard output.
+  std::fputs(reportText(report).c_str(), stderr);
+  return exitCode;
+}
+
+std::optional<Failure> finishOutput(std::optional<FrameWriter>& out) {
+  if(!out)
+    return {};
+  if(const auto finished = out->finish(); !finished)
+    return failureOf(finished.error());
+  return {};
+}
+
+/// `failure` when a signal has ended what failed: then it is the signal that is told.
+int refuse(const StreamOptions& options, const Failure& failure) {
+  return fail("stream", options.json, failure, stopSignal() != 0 ? 128 + stopSignal() : exitNo);
+}
+
+int runStream(const StreamOptions& options) {
+  if(!options.peer.present)
+    return refuse(options, absentPeer(options.peer));
+  auto reader = openInput(options);
+  if(reader.failure)
+    return refuse(options, *reader.failure);
+  FrameReader& input = **reader.value;
+  const auto rate = paceOf(options, input);
+  if(rate.failure)
+    return refuse(options, *rate.failure);
+  const auto buffer = allocate(options, input.frameBytes());
+  if(buffer.failure)
+    return refuse(options, *buffer.failure);
+  auto peer = makePeer(options, *rate.value, *buffer.value);
+  if(peer.failure)
+    return refuse(options, *peer.failure);
+  auto ring = SlotRing::make({options.buffer.slots, options.policy});
+  if(!ring)
+    return refuse(options, failureOf(ring.error()));
+  auto out = openOutput(options, input);
+  if(out.failure)
+    return refuse(options, *out.failure);
+  const auto feed = makeFeed(options, input, *ring);
+  if(feed.failure)
+    return refuse(options, *feed.failure);
+
+  FrameCheck check(**feed.value, options.check, options.buffer.slots);
+  Tally tally;
+  const StreamParts parts{.buffer = *buffer.value,
+                          .ring = *ring,
+                          .peer = *peer.value,
+                          .feed = **feed.value,
+                          .check = check,
+                          .tally = tally,
+                          .out = *out.value ? &**out.value : nullptr,
+                          .stop = stopFlag()};
+  StreamEnd end = options.playout ? runPlayout(parts) : runCapture(parts);
+  if(auto failure = finishOutput(*out.value); failure && !end.failure)
+    end.failure = std::move(failure);
+  return conclude(options,
+                  {.input = fmt::format("{} ({})", options.input, input.describe()),
+                   .peer = options.peer.text,
+                   .playout = options.playout,
+                   .policy = options.policy,
+                   .memory = buffer.value->facts(),
+                   .proof = proofOf(*buffer.value, options.playout, check.counts()),
+                   .totals = tally.totals(),
+                   .latency = tally.latency(),
+                   .check = check.counts(),
+                   .ring = ring->counters(),
+                   .nanoseconds = end.nanoseconds,
+                   .interrupted = stopSignal() != 0},
+                  std::move(end.failure));
+}
+
+} // namespace
+
+Command addStream(CLI::App& program) {
+  const auto options = std::make_shared<StreamOptions>();
+  CLI::App* app = addStreamOptions(program, *options);
+  return {app, [options] { return runStream(*options); }};
+}
+
+} // namespace rdmagpu::cli

@@ -1,0 +1,163 @@
+#include "stream/live_line.hpp"
+#include "stream/publish_times.hpp"
+#include "stream/run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <span>
+#include <thread>
+
+namespace rdmagpu::cli {
+namespace {
+
+/// How long to wait for a slot or a frame before the stop flag, the terminal and the peer are looked at.
+constexpr std::chrono::milliseconds lookAround{100};
+
+/// Where the peer's frames go: checked and written out on its thread.
+class CheckingSink final : public FrameSink {
+public:
+  CheckingSink(const StreamParts& parts, const PublishTimes& times) : m_parts(parts), m_times(times) {
+    m_parts.feed.expectTake();
+  }
+
+  bool frame(std::uint64_t sequence, std::uint32_t slot, std::span<const std::byte> bytes) override {
+    m_parts.tally.add(bytes.size(), m_times.get(sequence));
+    m_parts.check.check(sequence, slot, bytes, {});
+    if(m_parts.out) {
+      const auto written = m_parts.out->write(bytes);
+      if(!written && written.error().kind != InputErrorKind::Interrupted)
+        m_failure = failureOf(written.error());
+    }
+    m_parts.feed.expectTake();
+    return !m_failure;
+  }
+
+  /// For when the peer is at its end.
+  const std::optional<Failure>& failure() const noexcept { return m_failure; }
+
+private:
+  const StreamParts& m_parts;
+  const PublishTimes& m_times;
+  std::optional<Failure> m_failure;
+};
+
+class Producer {
+public:
+  Producer(const StreamParts& parts, PublishTimes& times, FrameSink& sink)
+      : m_parts(parts), m_times(times), m_sink(sink) {}
+
+  /// Returns once every frame was published, or no more are wanted.
+  std::optional<Failure> run() {
+    for(std::uint64_t sequence = 0; awaitFrame(); ++sequence) {
+      const std::span<const std::byte> frame = m_parts.feed.next();
+      // The peer's clock starts with its first frame, and then there should be no lack of them.
+      if(frame.empty() || (sequence == m_parts.ring.slotCount() && !startPeer()))
+        break;
+      std::uint32_t slot{};
+      if(!awaitSlot(slot))
+        break;
+      if(const auto put = m_parts.buffer.upload(slot, frame); !put)
+        return failureOf(put.error());
+      const std::int64_t now = steadyNow();
+      m_times.set(sequence, now);
+      m_parts.ring.publish(slot, now, frame.size());
+    }
+    if(!m_failure && !m_started && !m_parts.stop.load())
+      startPeer();
+    return m_failure;
+  }
+
+  void awaitPeer() {
+    constexpr std::chrono::milliseconds between{2};
+    while(m_started && !m_parts.stop.load() && !m_parts.peer.counters().finished) {
+      std::this_thread::sleep_for(between);
+      showProgress();
+    }
+  }
+
+  std::int64_t startedAt() const noexcept { return m_startedAt; }
+  /// The peer came to its end before the input did.
+  bool peerLeft() const noexcept { return m_peerLeft; }
+
+private:
+  bool startPeer() {
+    m_startedAt = steadyNow();
+    const auto started = m_parts.peer.startPlayout(m_parts.ring, m_sink);
+    if(!started)
+      m_failure = failureOf(started.error());
+    m_started = started.has_value();
+    return m_started;
+  }
+
+  bool goOn() {
+    showProgress();
+    m_peerLeft = m_started && m_parts.peer.counters().finished;
+    return !m_parts.stop.load() && !m_peerLeft;
+  }
+
+  /// False when no more frames are wanted.
+  bool awaitFrame() {
+    while(goOn()) {
+      if(m_parts.feed.ready(lookAround))
+        return true;
+    }
+    return false;
+  }
+
+  bool awaitSlot(std::uint32_t& slot) {
+    while(goOn()) {
+      switch(m_parts.ring.acquire(slot, lookAround)) {
+      case RingStatus::Ok:
+        return true;
+      case RingStatus::Empty:
+        continue;
+      case RingStatus::Closed:
+      case RingStatus::Misuse:
+        m_peerLeft = true;
+        return false;
+      }
+    }
+    return false;
+  }
+
+  void showProgress() { m_live.update(m_parts.tally, m_parts.ring.counters().underruns, "underruns"); }
+
+  const StreamParts& m_parts;
+  PublishTimes& m_times;
+  FrameSink& m_sink;
+  LiveLine m_live;
+  bool m_started{};
+  bool m_peerLeft{};
+  std::int64_t m_startedAt{};
+  std::optional<Failure> m_failure;
+};
+
+/// Published frames that nobody has taken.
+bool framesAreLeft(const SlotRing& ring) {
+  const RingCounters counters = ring.counters();
+  return counters.taken + counters.drops < counters.published;
+}
+
+} // namespace
+
+StreamEnd runPlayout(const StreamParts& parts) {
+  const auto times = std::make_unique<PublishTimes>();
+  CheckingSink sink(parts, *times);
+  Producer producer(parts, *times, sink);
+  StreamEnd end{.failure = producer.run()};
+  parts.ring.closeProducer();
+  if(!end.failure)
+    producer.awaitPeer();
+  parts.peer.stop();
+  end.nanoseconds = std::max<std::int64_t>(parts.tally.totals().lastAt - producer.startedAt(), 0);
+  if(!end.failure)
+    end.failure = sink.failure();
+  if(!end.failure)
+    end.failure = failureBehind(parts);
+  if(!end.failure && !parts.stop.load() && (producer.peerLeft() || framesAreLeft(parts.ring)))
+    end.failure = Failure{.kind = "PeerStopped", .message = "the peer stopped without a word"};
+  return end;
+}
+
+} // namespace rdmagpu::cli

@@ -1,0 +1,119 @@
+#include "stream/report.hpp"
+
+#include "human.hpp"
+#include "memory_text.hpp"
+
+#include <fmt/format.h>
+
+namespace rdmagpu::cli {
+namespace {
+
+double perSecond(std::uint64_t count, std::int64_t nanoseconds) noexcept {
+  return nanoseconds > 0 ? static_cast<double>(count) * 1e9 / static_cast<double>(nanoseconds) : 0.0;
+}
+
+const char* policyName(RingPolicy policy) {
+  switch(policy) {
+  case RingPolicy::Fifo:
+    return "fifo";
+  case RingPolicy::Newest:
+    return "newest";
+  }
+  return "?";
+}
+
+std::string framesText(const StreamReport& report) {
+  return fmt::format("{} ({} checked, {} {})", report.totals.frames, report.check.checked,
+                     report.check.mismatches, report.check.mismatches == 1 ? "mismatch" : "mismatches");
+}
+
+std::string latencyText(const LatencyHistogram& latency) {
+  if(latency.count() == 0)
+    return "not measured";
+  return fmt::format("p50 {}, p95 {}, p99 {}, max {}", durationText(latency.percentile(50)),
+                     durationText(latency.percentile(95)), durationText(latency.percentile(99)),
+                     durationText(latency.max()));
+}
+
+std::string place(const Mismatch& mismatch) {
+  return fmt::format("frame {}, slot {}, byte {}{}", mismatch.frame, mismatch.slot, mismatch.offset,
+                     mismatch.damage == Damage::Other ? "" : fmt::format(" ({})", name(mismatch.damage)));
+}
+
+Json mismatchList(const CheckCounts& check) {
+  Json list = Json::array();
+  for(const Mismatch& mismatch : check.first)
+    list.push_back({{"frame", mismatch.frame},
+                    {"slot", mismatch.slot},
+                    {"offset", mismatch.offset},
+                    {"damage", name(mismatch.damage)}});
+  return list;
+}
+
+} // namespace
+
+double StreamReport::bytesPerSecond() const noexcept { return perSecond(totals.bytes, nanoseconds); }
+double StreamReport::framesPerSecond() const noexcept { return perSecond(totals.frames, nanoseconds); }
+
+std::string reportText(const StreamReport& report) {
+  return factLines({
+      {"input", report.input},
+      {"direction", report.playout ? fmt::format("playout: CPU -> slots -> {} peer", report.peer)
+                                   : fmt::format("capture: {} peer -> slots -> CPU", report.peer)},
+      {"frames", framesText(report)},
+      {"drops", fmt::format("{}", report.ring.drops)},
+      {"underruns", fmt::format("{}", report.ring.underruns)},
+      {"throughput", fmt::format("{:.1f} fps, {:.2f} GB/s, {} in all", report.framesPerSecond(),
+                                 report.bytesPerSecond() / 1e9, durationText(report.nanoseconds))},
+      {"latency", latencyText(report.latency)},
+      {"memory", memoryLine(report.memory)},
+      {"path", "direct (host memory, consumer on the CPU)"},
+      {"proof", proofText(report.proof)},
+  });
+}
+
+Json toJson(const StreamReport& report) {
+  const LatencyHistogram& latency = report.latency;
+  return {{"api", name(report.memory.api)},
+          {"path", "direct"},
+          {"proof", toJson(report.proof)},
+          {"direction", report.playout ? "playout" : "capture"},
+          {"input", report.input},
+          {"peer", report.peer},
+          {"mode", policyName(report.policy)},
+          {"frames", report.totals.frames},
+          {"checked", report.check.checked},
+          {"mismatches", report.check.mismatches},
+          {"drops", report.ring.drops},
+          {"underruns", report.ring.underruns},
+          {"stale", report.check.stale},
+          {"torn", report.check.torn},
+          {"late", report.check.late},
+          {"bytes", report.totals.bytes},
+          {"seconds", static_cast<double>(report.nanoseconds) / 1e9},
+          {"bytes_per_second", report.bytesPerSecond()},
+          {"latency_ns",
+           {{"p50", latency.percentile(50)},
+            {"p95", latency.percentile(95)},
+            {"p99", latency.percentile(99)},
+            {"max", latency.max()}}},
+          {"interrupted", report.interrupted},
+          {"first_mismatches", mismatchList(report.check)},
+          {"facts", toJson(report.memory)}};
+}
+
+std::optional<Failure> mismatchFailure(const CheckCounts& check) {
+  if(check.mismatches == 0)
+    return {};
+  Failure failure{.kind = "Mismatch",
+                  .message =
+                      fmt::format("{} of {} checked frames {} not what the source was", check.mismatches,
+                                  check.checked, check.mismatches == 1 ? "is" : "are")};
+  for(const Mismatch& mismatch : check.first)
+    failure.message += fmt::format("\n  {}", place(mismatch));
+  if(check.mismatches > check.first.size())
+    failure.message += fmt::format("\n  ... {} more", check.mismatches - check.first.size());
+  return failure;
+}
+
+} // namespace rdmagpu::cli

@@ -1,0 +1,42 @@
+#pragma once
+#include "failure.hpp"
+#include "json.hpp"
+#include "latency.hpp"
+#include "stream/frame_check.hpp"
+#include "stream/tally.hpp"
+
+#include <rdmagpu/rdma_gpu_buffer.hpp>
+#include <rdmagpu/slot_ring.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace rdmagpu::cli {
+
+/// What `stream` has to say at its end, however it came to it.
+struct StreamReport {
+  std::string input; ///< The file's name and what it holds.
+  std::string peer;
+  bool playout{};
+  RingPolicy policy{};
+  BufferFacts memory;
+  Proof proof;
+  Tally::Totals totals;
+  LatencyHistogram latency;
+  CheckCounts check;
+  RingCounters ring;
+  std::int64_t nanoseconds{};
+  bool interrupted{};
+
+  double bytesPerSecond() const noexcept;
+  double framesPerSecond() const noexcept;
+};
+
+std::string reportText(const StreamReport& report);
+Json toJson(const StreamReport& report);
+
+/// The failure that mismatches are: which frame, slot and byte offset. Empty when there are none.
+std::optional<Failure> mismatchFailure(const CheckCounts& check);
+
+} // namespace rdmagpu::cli

@@ -1,0 +1,47 @@
+#pragma once
+#include "failure.hpp"
+#include "frames/frame_writer.hpp"
+#include "stream/frame_check.hpp"
+#include "stream/frame_feed.hpp"
+#include "stream/tally.hpp"
+
+#include <rdmagpu/rdma_gpu_buffer.hpp>
+#include <rdmagpu/slot_ring.hpp>
+#include <rdmagpu/software_peer.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+namespace rdmagpu::cli {
+
+/// What a stream is made of. All of it is borrowed for the run.
+struct StreamParts {
+  const RdmaGpuBuffer& buffer;
+  SlotRing& ring;
+  SoftwarePeer& peer;
+  FrameFeed& feed;
+  FrameCheck& check;
+  Tally& tally;
+  FrameWriter* out{}; ///< Null: frames are not written.
+  std::atomic<bool>& stop;
+};
+
+struct StreamEnd {
+  std::int64_t nanoseconds{};       ///< From the peer's start to the last frame consumed.
+  std::optional<Failure> failure{}; ///< What ended it before its time, other than the stop flag.
+};
+
+/// The peer writes the feed's frames into the slots; this thread takes each, reads it back through the
+/// buffer's copy path, checks it and writes it out.
+StreamEnd runCapture(const StreamParts& parts);
+
+/// This thread uploads the feed's frames into the slots; the peer reads each, and on its thread it is checked
+/// and written out.
+StreamEnd runPlayout(const StreamParts& parts);
+
+/// The first of the failures that a run leaves behind, once the peer is at its end: the input's, or the
+/// peer's own. An interrupted input is none.
+std::optional<Failure> failureBehind(const StreamParts& parts);
+
+} // namespace rdmagpu::cli

@@ -1,0 +1,134 @@
+#include "stream/stream_options.hpp"
+
+#include "parse/byte_size.hpp"
+#include "parse/count.hpp"
+#include "parse/picture_size.hpp"
+#include "parse/rate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rdmagpu::cli {
+namespace {
+
+Expected<RingPolicy> parsePolicy(const std::string& text) {
+  if(text == "fifo")
+    return RingPolicy::Fifo;
+  if(text == "newest")
+    return RingPolicy::Newest;
+  return InputError{InputErrorKind::BadValue,
+                    fmt::format("{} is no mode: it is fifo or newest", quote(text))};
+}
+
+/// Of whole frames: one less than what stands for no limit.
+Expected<std::uint64_t> parseFrameCount(const std::string& text) { return parseCount(text, 1, endless - 1); }
+
+void addInput(CLI::App& app, StreamOptions& options) {
+  app.add_option("INPUT", options.input,
+                 "A Y4M file, a file of raw frames (with --pix and --size, or --bytes), or - for a pipe")
+      ->type_name("")
+      ->required();
+  addParsed(app, "--pix", options.pixelFormat, parsePixelFormat,
+            fmt::format("Pixel format of raw frames, by FFmpeg's name: {}", pixelFormatNames()))
+      ->type_name("FORMAT")
+      ->group("Input");
+  addParsed(app, "--size", options.size, parsePictureSize, "Size of raw frames in pixels, such as 1920x1080")
+      ->type_name("WxH")
+      ->group("Input");
+  addParsed(app, "--bytes", options.bytes, parseByteSize,
+            "Bytes of one raw frame of any other format, such as 4147200, 64K or 8M, where K is 1024")
+      ->type_name("SIZE")
+      ->group("Input");
+  addParsed(app, "--frames", options.frames, parseFrameCount, "Stop after so many frames (default: no limit)")
+      ->type_name("N")
+      ->group("Input");
+  app.add_flag("--preload", options.preload,
+               "Read the whole input into memory first, so that the disk's speed does not count")
+      ->group("Input");
+}
+
+/// `--loop` and `--loop=N`: with a space a number could not be told from INPUT.
+void addLoop(CLI::App& app, StreamOptions& options) {
+  const auto take = [&options](const std::string& text) {
+    if(text.empty() || text == "true") {
+      options.rounds = endless;
+      return;
+    }
+    const auto rounds = parseFrameCount(text);
+    if(!rounds)
+      throw CLI::ValidationError("--loop", rounds.error().message);
+    options.rounds = *rounds;
+  };
+  CLI::Option* loop = app.add_option_function<std::string>(
+      "--loop", take, "Start again at the input's end, N times in all (default without =N: endlessly)");
+  loop->expected(0)->type_name("[=N]")->group("Input");
+}
+
+void addTransport(CLI::App& app, StreamOptions& options) {
+  app.add_flag("--playout", options.playout,
+               "The other way round: the program fills the slots and the peer reads them")
+      ->group("Transport");
+  const auto takeRate = [&options](const std::string& text) {
+    options.rateOfInput = text == "input";
+    if(options.rateOfInput)
+      return;
+    const auto rate = parseRate(text);
+    if(!rate)
+      throw CLI::ValidationError("--rate", rate.error().message + ", or input for the Y4M header's rate");
+    options.rate = *rate;
+  };
+  app.add_option_function<std::string>(
+         "--rate", takeRate,
+         "The peer's clock in frames a second, such as 60, 59.94 or 60000/1001; input: as the Y4M header "
+         "says; max (the default): as fast as it goes")
+      ->type_name("FPS")
+      ->group("Transport");
+  addParsed(app, "--mode", options.policy, parsePolicy,
+            "Which frame the reader gets: fifo (default), every one in order; newest, the latest, and older "
+            "ones are dropped")
+      ->type_name("MODE")
+      ->group("Transport");
+  addStreamPeer(app, options.peer);
+}
+
+void addResult(CLI::App& app, StreamOptions& options) {
+  addParsed(app, "--check", options.check, parseCheckMode,
+            "Which frames are compared with the input: all (default), sample:N for one in N, or none")
+      ->type_name("WHICH")
+      ->group("Result");
+  app.add_option("--out", options.out,
+                 "Write the frames that came through to this file, back to back; - for stdout, and then the "
+                 "report goes to stderr")
+      ->type_name("FILE")
+      ->group("Result");
+  app.add_flag("--json", options.json, "Print the report as one JSON object")->group("Result");
+}
+
+} // namespace
+
+CLI::App* addStreamOptions(CLI::App& program, StreamOptions& options) {
+  CLI::App* app = program.add_subcommand(
+      "stream", "Move real frames through slots, checked byte for byte, and count them");
+  addInput(*app, options);
+  addLoop(*app, options);
+  addApi(*app, options.buffer.api);
+  addSlots(*app, options.buffer.slots);
+  addGpu(*app, options.buffer.gpu);
+  addTransport(*app, options);
+  addResult(*app, options);
+  app->footer("Examples:\n"
+              "  ffmpeg -i clip.mov -strict -1 -f yuv4mpegpipe - | rdmagpu stream -\n"
+              "  rdmagpu stream clip.y4m --rate input --mode newest\n"
+              "  rdmagpu stream clip.raw --pix uyvy422 --size 1920x1080 --out copy.raw\n"
+              "  rdmagpu stream clip.raw --pix v210 --size 3840x2160 --preload --playout\n"
+              "Exit status: 0 every frame came through, 1 a mismatch or bad input, 130 after\n"
+              "Ctrl-C; what was done so far is reported in each case.");
+  app->callback([&options] {
+    if(options.json && options.out == "-")
+      throw CLI::ValidationError("--json", "cannot be together with --out -: both write to stdout");
+  });
+  return app;
+}
+
+} // namespace rdmagpu::cli

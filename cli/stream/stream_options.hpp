@@ -1,0 +1,41 @@
+#pragma once
+#include "frames/frame_reader.hpp"
+#include "options.hpp"
+#include "parse/check_mode.hpp"
+#include "stream/frame_sequence.hpp"
+
+#include <rdmagpu/slot_ring.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace rdmagpu::cli {
+
+struct StreamOptions {
+  std::string input;
+  std::optional<PixelFormat> pixelFormat{};
+  std::optional<PictureSize> size{};
+  std::optional<std::size_t> bytes{};
+
+  BufferOptions buffer; ///< Its bytes come from the input.
+  PeerOption peer;
+  bool playout{};
+  std::optional<Rate> rate{};
+  bool rateOfInput{};
+  RingPolicy policy{RingPolicy::Fifo};
+  std::uint64_t frames{endless};
+  std::uint64_t rounds{1};
+  bool preload{};
+  CheckMode check{};
+  std::string out;
+  bool json{};
+};
+
+/// Adds the command `stream`. The options are filled in when the command line is parsed.
+CLI::App* addStreamOptions(CLI::App& program, StreamOptions& options);
+
+} // namespace rdmagpu::cli

@@ -1,0 +1,139 @@
+#include "command.hpp"
+#include "failure.hpp"
+#include "human.hpp"
+#include "json.hpp"
+#include "memory_text.hpp"
+#include "options.hpp"
+#include "output.hpp"
+
+#include <rdmagpu/rdma_gpu_buffer.hpp>
+#include <rdmagpu/verify.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace rdmagpu::cli {
+namespace {
+
+struct VerifyCommand {
+  BufferOptions buffer;
+  PeerOption peer;
+  bool json{};
+};
+
+const char* verdict(Answer answer) {
+  switch(answer) {
+  case Answer::Yes:
+    return "proven";
+  case Answer::No:
+    return "failed";
+  case Answer::Unknown:
+    return "not-tried";
+  }
+  return "?";
+}
+
+const char* name(Direction direction) { return direction == Direction::Write ? "write" : "read"; }
+
+std::string place(const VerifyFailure& failure) {
+  const std::string where = fmt::format("{} of slot {}", name(failure.direction), failure.slot);
+  if(failure.error.kind != Errc::None)
+    return where + ": " + failure.error.message();
+  if(failure.untouched)
+    return where + ": nothing arrived, although the peer reported success";
+  return fmt::format("{}: {} wrong bytes, the first at {}", where, failure.wrongBytes, failure.offset);
+}
+
+Json toJson(const VerifyFailure& failure) {
+  return {{"slot", failure.slot},
+          {"direction", name(failure.direction)},
+          {"offset", failure.offset},
+          {"wrong_bytes", failure.wrongBytes},
+          {"untouched", failure.untouched},
+          {"error", failure.error.kind == Errc::None ? Json() : cli::toJson(failureOf(failure.error))}};
+}
+
+Json toJson(const VerifyReport& report, RdmaGpuApi api) {
+  Json failures = Json::array();
+  for(const VerifyFailure& failure : report.failures)
+    failures.push_back(toJson(failure));
+  return {{"api", name(api)},
+          {"peer", report.peer},
+          {"slots", report.slots},
+          {"write", verdict(report.write)},
+          {"read", verdict(report.read)},
+          {"proof", cli::toJson(report.proof)},
+          {"failures", failures}};
+}
+
+std::string toText(const VerifyReport& report, const BufferFacts& facts) {
+  return factLines({{"peer", report.peer},
+                    {"memory", memoryLine(facts)},
+                    {"write", fmt::format("{} (peer -> {} slots, checked on the memory's side)",
+                                          verdict(report.write), report.slots)},
+                    {"read", fmt::format("{} ({} slots -> peer, checked on the peer's side)",
+                                         verdict(report.read), report.slots)},
+                    {"proof", proofText(report.proof)}});
+}
+
+/// Empty when both directions are proven.
+std::optional<Failure> failureOf(const VerifyReport& report) {
+  for(const Error& error : {report.writeError, report.readError}) {
+    if(error.kind != Errc::None)
+      return cli::failureOf(error);
+  }
+  if(report.write == Answer::Yes && report.read == Answer::Yes)
+    return {};
+  constexpr std::size_t mostListed = 8;
+  Failure failure{.kind = "Mismatch", .message = "the slots do not hold what was sent"};
+  const std::size_t shown = std::min(report.failures.size(), mostListed);
+  for(std::size_t i = 0; i < shown; ++i)
+    failure.message += "\n  " + place(report.failures[i]);
+  if(shown < report.failures.size())
+    failure.message += fmt::format("\n  ... {} more", report.failures.size() - shown);
+  return failure;
+}
+
+int runVerify(const VerifyCommand& options) {
+  if(!options.peer.present)
+    return fail("verify", options.json, absentPeer(options.peer));
+  const auto buffer = RdmaGpuBuffer::make(options.buffer.config());
+  if(!buffer)
+    return fail("verify", options.json, allocationFailure(buffer.error(), options.buffer.api));
+  const auto report = verify(*buffer);
+  if(!report)
+    return fail("verify", options.json, cli::failureOf(report.error()));
+  const auto failure = failureOf(*report);
+  if(failure)
+    printFailure("verify", *failure);
+  const int exitCode = failure ? exitNo : exitDone;
+  if(!options.json)
+    return finishWith(toText(*report, buffer->facts()), "verify", exitCode);
+  Json json = toJson(*report, buffer->backend());
+  if(failure)
+    json["error"] = cli::toJson(*failure);
+  return finishWith(jsonText(json), "verify", exitCode);
+}
+
+} // namespace
+
+Command addVerify(CLI::App& program) {
+  CLI::App* app = program.add_subcommand(
+      "verify", "Prove that a peer's writes arrive and its reads are right, slot by slot");
+  const auto options = std::make_shared<VerifyCommand>();
+  addPeer(*app, options->peer);
+  addApi(*app, options->buffer.api);
+  addSlots(*app, options->buffer.slots);
+  addBytes(*app, options->buffer.bytes);
+  addGpu(*app, options->buffer.gpu);
+  addJson(*app, options->json);
+  app->footer("Examples:\n  rdmagpu verify\n  rdmagpu verify --api host --slots 64 --bytes 1M --json\n"
+              "Exit status: 0 both directions are proven, 1 they are not.");
+  return {app, [options] { return runVerify(*options); }};
+}
+
+} // namespace rdmagpu::cli

@@ -1,0 +1,140 @@
+"""list, alloc and verify: what they print, and how they end."""
+
+import os
+import signal
+import unittest
+
+from support import ProgramTest, finish, run, start
+
+SMALL = ["--slots", "3", "--bytes", "100000"]
+
+
+class List(ProgramTest):
+    def test_shows_host_memory(self):
+        outcome = run("list")
+        self.assertEqual((outcome.code, outcome.err), (0, ""))
+        self.assertRegex(outcome.out, r"(?m)^host +host memory")
+
+    def test_json(self):
+        host = [b for b in run("list", "--json").json["backends"] if b["name"] == "host"]
+        self.assertEqual(len(host), 1)
+        self.assertTrue(host[0]["available"])
+        self.assertIsNone(host[0]["reason"])
+        self.assertEqual(len(host[0]["devices"]), 1)
+
+
+class Alloc(ProgramTest):
+    def test_json_has_every_slot_with_its_handoff(self):
+        outcome = run("alloc", "--api", "host", "--json", *SMALL)
+        self.assertEqual(outcome.code, 0, outcome.err)
+        report = outcome.json
+        self.assertEqual(report["api"], "host")
+        self.assertEqual(report["facts"]["requested_bytes"], 300000)
+        stride = report["facts"]["slot_stride"]
+        self.assertEqual(stride % 65536, 0)
+        self.assertEqual([slot["index"] for slot in report["slots"]], [0, 1, 2])
+        addresses = [int(slot["gpu_va"], 16) for slot in report["slots"]]
+        self.assertEqual([b - a for a, b in zip(addresses, addresses[1:])], [stride, stride])
+        for slot in report["slots"]:
+            self.assertEqual(slot["handoff"], {"kind": "host-pointer", "value": slot["gpu_va"]})
+            self.assertIsNone(slot["dma_buf"])
+        self.assertEqual(report["proof"]["allocated"], "yes")
+        self.assertIsNone(report["proof"]["by"])
+
+    def test_auto_takes_what_is_there(self):
+        report = run("alloc", "--json", *SMALL).json
+        self.assertEqual(report["api"], "host")
+        self.assertEqual(report["selection"], [])
+
+    def test_export_is_a_dma_buf_or_a_reason(self):
+        outcome = run("alloc", "--export", "--json", *SMALL)
+        self.assertEqual(outcome.code, 0, outcome.err)
+        report = outcome.json
+        if report["export_error"]:
+            self.assertTrue(report["export_error"]["message"])
+            self.assertEqual([slot["dma_buf"] for slot in report["slots"]], [None] * 3)
+        else:
+            stride = report["facts"]["slot_stride"]
+            self.assertEqual([slot["dma_buf"]["offset"] for slot in report["slots"]], [0, stride, 2 * stride])
+
+    def test_export_without_memfd_says_why_not(self):
+        outcome = run("alloc", "--export", "--no-memfd", *SMALL)
+        self.assertEqual(outcome.code, 0, outcome.err)
+        self.assertRegex(outcome.out, r"(?m)^export +not possible: .*memfd")
+        self.assertRegex(outcome.out, r"(?m)^memfd +no")
+
+    def test_lock_off_is_told(self):
+        self.assertFalse(run("alloc", "--lock", "off", "--json", *SMALL).json["facts"]["locked"])
+
+    def test_many_slots_are_cut_short_unless_all_are_wanted(self):
+        short = run("alloc", "--slots", "40", "--bytes", "1")
+        self.assertIn("... 24 more", short.out)
+        full = run("alloc", "--slots", "40", "--bytes", "1", "--all")
+        self.assertNotIn("more", full.out)
+        self.assertRegex(full.out, r"(?m)^39 +host-pointer")
+
+    def test_a_backend_that_is_not_in_this_build(self):
+        outcome = run("alloc", "--api", "cuda", "--json")
+        self.assertFails(outcome, 1, "this build has no cuda backend: it has host", "hint: ")
+        error = outcome.json["error"]
+        self.assertEqual((error["kind"], error["origin"], error["code_name"]), ("Unsupported", "Library", "BackendAbsent"))
+        self.assertTrue(error["hints"])
+
+    def test_more_than_is_free_is_refused_with_the_numbers(self):
+        self.assertFails(run("alloc", "--slots", "1000", "--bytes", "1T"), 1, "available", "--ignore-budget")
+
+    def test_a_node_that_is_not_there(self):
+        self.assertFails(run("alloc", "--node", "1000", *SMALL), 1, "NUMA node")
+
+    def hold(self, number):
+        process = start("alloc", "--hold", *SMALL)
+        told = process.stderr.readline()
+        self.assertIn(b"held until", told)
+        process.send_signal(number)
+        return finish(process)
+
+    def test_hold_ends_with_130_after_ctrl_c(self):
+        outcome = self.hold(signal.SIGINT)
+        self.assertEqual(outcome.code, 130)
+        self.assertIn("SLOT", outcome.out)
+
+    def test_hold_ends_with_0_when_told_to(self):
+        self.assertEqual(self.hold(signal.SIGTERM).code, 0)
+
+    def test_hold_keeps_the_memory(self):
+        process = start("alloc", "--hold", *SMALL)
+        process.stderr.readline()
+        with open(f"/proc/{process.pid}/maps", encoding="ascii") as maps:
+            self.assertIn("memfd:", maps.read())
+        process.send_signal(signal.SIGTERM)
+        finish(process)
+        self.assertFalse(os.path.exists(f"/proc/{process.pid}/maps"))
+
+
+class Verify(ProgramTest):
+    def test_both_directions_are_proven(self):
+        outcome = run("verify", "--api", "host", "--json", *SMALL)
+        self.assertEqual(outcome.code, 0, outcome.err)
+        report = outcome.json
+        self.assertEqual((report["api"], report["peer"], report["slots"]), ("host", "software", 3))
+        self.assertEqual((report["write"], report["read"], report["failures"]), ("proven", "proven", []))
+        self.assertEqual(report["proof"]["by"], "software")
+
+    def test_text_says_who_has_proven_it(self):
+        outcome = run("verify", *SMALL)
+        self.assertEqual(outcome.code, 0)
+        self.assertRegex(outcome.out, r"(?m)^write +proven")
+        self.assertIn("no hardware path is proven", outcome.out)
+
+    def test_a_peer_that_is_not_in_this_build(self):
+        for peer in ("verbs:mlx5_0", "block:/dev/nvme0n1"):
+            outcome = run("verify", "--peer", peer, "--json")
+            self.assertFails(outcome, 1, f"this build has no peer '{peer}'", "software")
+            self.assertEqual(outcome.json["error"]["kind"], "Unsupported")
+
+    def test_a_backend_that_is_not_in_this_build(self):
+        self.assertFails(run("verify", "--api", "hip"), 1, "no hip backend")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,265 @@
+"""The main job: frames through slots, both ways."""
+
+import os
+import pty
+import signal
+import unittest
+
+from support import Y4M_FRAME, ProgramTest, finish, frames, run, start, y4m
+
+DIRECTIONS = {"capture": [], "playout": ["--playout"]}
+
+
+class Stream(ProgramTest):
+    def each_direction(self):
+        for name, arguments in DIRECTIONS.items():
+            for source in ([], ["--preload"]):
+                with self.subTest(direction=name, source=source):
+                    yield name, arguments + source
+
+    def report(self, *arguments, code=0, **options):
+        outcome = run("stream", *arguments, "--json", **options)
+        self.assertEqual(outcome.code, code, outcome.err)
+        return outcome.json
+
+    def test_out_is_the_inputs_frames(self):
+        payloads = frames(40, Y4M_FRAME)
+        clip = self.file("clip.y4m", y4m(payloads))
+        for name, arguments in self.each_direction():
+            report = self.report(clip, *arguments, "--out", self.path("out"))
+            self.assertEqual(self.read("out"), b"".join(payloads))
+            self.assertEqual((report["direction"], report["api"], report["path"]), (name, "host", "direct"))
+            self.assertEqual((report["frames"], report["checked"]), (40, 40))
+            self.assertEqual((report["mismatches"], report["drops"], report["underruns"]), (0, 0, 0))
+            self.assertEqual(report["bytes"], 40 * Y4M_FRAME)
+            proven, untried = ("written", "read") if name == "capture" else ("read", "written")
+            self.assertEqual((report["proof"][proven], report["proof"][untried]), ("yes", "not-tried"))
+            self.assertEqual(report["proof"]["by"], "software")
+            latency = report["latency_ns"]
+            self.assertTrue(0 < latency["p50"] <= latency["p95"] <= latency["p99"] <= latency["max"], latency)
+
+    def test_a_pipe(self):
+        payloads = frames(20, Y4M_FRAME)
+        for _, arguments in self.each_direction():
+            report = self.report("-", *arguments, "--out", self.path("out"), input=y4m(payloads))
+            self.assertEqual(report["frames"], 20)
+            self.assertEqual(self.read("out"), b"".join(payloads))
+
+    def test_raw_frames(self):
+        payloads = frames(5, 2 * 64 * 48)
+        clip = self.file("clip.raw", b"".join(payloads))
+        for arguments in (["--pix", "uyvy422", "--size", "64x48"], ["--bytes", 2 * 64 * 48], ["--bytes", "6K"]):
+            report = self.report(clip, *arguments, "--out", self.path("out"))
+            self.assertEqual(report["frames"], 5)
+            self.assertEqual(self.read("out"), b"".join(payloads))
+
+    def test_one_slot_is_enough(self):
+        clip = self.file("clip.y4m", y4m(frames(30, Y4M_FRAME)))
+        for _, arguments in self.each_direction():
+            self.assertEqual(self.report(clip, *arguments, "--slots", 1)["mismatches"], 0)
+
+    def test_frames_smaller_than_a_cache_line(self):
+        clip = self.file("clip.raw", b"".join(frames(20000, 3)))
+        for _, arguments in self.each_direction():
+            report = self.report(clip, *arguments, "--bytes", 3)
+            self.assertEqual((report["frames"], report["mismatches"]), (20000, 0))
+
+    def test_loop(self):
+        payloads = frames(7, Y4M_FRAME)
+        clip = self.file("clip.y4m", y4m(payloads))
+        for _, arguments in self.each_direction():
+            self.report(clip, *arguments, "--loop=3", "--out", self.path("out"))
+            self.assertEqual(self.read("out"), b"".join(payloads) * 3)
+            self.report(clip, *arguments, "--loop", "--frames", 24, "--out", self.path("out"))
+            self.assertEqual(self.read("out"), b"".join(payloads) * 3 + b"".join(payloads[:3]))
+
+    def test_a_pipe_loops_when_it_is_preloaded(self):
+        report = self.report("-", "--preload", "--loop=4", input=y4m(frames(5, Y4M_FRAME)))
+        self.assertEqual(report["frames"], 20)
+
+    def test_a_pipe_cannot_loop_otherwise(self):
+        self.assertFails(run("stream", "-", "--loop=4", input=y4m(frames(5, Y4M_FRAME))), 1, "--loop", "--preload")
+
+    def test_frames_limits(self):
+        clip = self.file("clip.y4m", y4m(frames(30, Y4M_FRAME)))
+        for _, arguments in self.each_direction():
+            self.assertEqual(self.report(clip, *arguments, "--frames", 11)["frames"], 11)
+
+    def test_check_says_which(self):
+        clip = self.file("clip.y4m", y4m(frames(31, Y4M_FRAME)))
+        for _, arguments in self.each_direction():
+            self.assertEqual(self.report(clip, *arguments, "--check", "sample:10")["checked"], 4)
+            unchecked = self.report(clip, *arguments, "--check", "none")
+            self.assertEqual((unchecked["checked"], unchecked["frames"]), (0, 31))
+            self.assertEqual((unchecked["proof"]["written"], unchecked["proof"]["read"]), ("not-tried", "not-tried"))
+
+    def test_newest_drops_and_never_mixes_up(self):
+        clip = self.file("clip.y4m", y4m(frames(50, Y4M_FRAME)))
+        for _, arguments in self.each_direction():
+            for check in ("all", "sample:3"):
+                report = self.report(clip, *arguments, "--mode", "newest", "--loop=20", "--slots", 3, "--check", check)
+                self.assertEqual(report["frames"] + report["drops"], 1000)
+                self.assertEqual(report["mismatches"], 0)
+
+    def test_a_clock_loses_frames_or_not_but_counts_them(self):
+        clip = self.file("clip.y4m", y4m(frames(50, Y4M_FRAME)))
+        capture = self.report(clip, "--rate", 5000, "--slots", 2)
+        self.assertEqual(capture["frames"] + capture["drops"], 50)
+        self.assertEqual(capture["mismatches"], 0)
+        playout = self.report(clip, "--rate", 5000, "--slots", 2, "--playout")
+        self.assertEqual((playout["frames"], playout["drops"], playout["mismatches"]), (50, 0, 0))
+
+    def test_a_clock_keeps_its_time(self):
+        clip = self.file("clip.y4m", y4m(frames(16, Y4M_FRAME), b"W64 H48 F60:1"))
+        for _, arguments in self.each_direction():
+            for rate in ("60", "input", "60/1"):
+                # The last of 16 frames is due 15 sixtieths of a second after the first.
+                self.assertGreaterEqual(self.report(clip, *arguments, "--rate", rate)["seconds"], 0.249)
+
+    def test_rate_input_needs_an_input_that_says_one(self):
+        raw = self.file("clip.raw", bytes(1000))
+        self.assertFails(run("stream", raw, "--bytes", 100, "--rate", "input"), 1, "--rate input", "hint: Name the rate")
+
+    def test_a_backend_that_is_not_in_this_build(self):
+        clip = self.file("clip.y4m", y4m(frames(1, Y4M_FRAME)))
+        self.assertFails(run("stream", clip, "--api", "cuda"), 1, "no cuda backend", "host")
+
+    def test_a_peer_that_is_not_in_this_build(self):
+        clip = self.file("clip.y4m", y4m(frames(1, Y4M_FRAME)))
+        self.assertFails(run("stream", clip, "--peer", "v4l2:/dev/video0"), 1, "no peer 'v4l2:/dev/video0'")
+
+    def test_text_report(self):
+        clip = self.file("clip.y4m", y4m(frames(3, Y4M_FRAME)))
+        outcome = run("stream", clip)
+        self.assertEqual((outcome.code, outcome.err), (0, ""))
+        for line in (r"input +.*clip.y4m \(Y4M 64x48 yuv420p 30/1 fps\)", r"frames +3 \(3 checked, 0 mismatches\)",
+                     r"drops +0", r"throughput +.* fps, .* GB/s", r"latency +p50 .*, p95 .*, p99 .*, max ",
+                     r"memory +host, 8 slots", r"path +direct \(host memory, consumer on the CPU\)",
+                     r"proof +allocated, written by a software device"):
+            self.assertRegex(outcome.out, f"(?m)^{line}")
+
+    def test_frames_on_stdout_send_the_report_to_stderr(self):
+        payloads = frames(3, Y4M_FRAME)
+        outcome = run("stream", "-", "--out", "-", input=y4m(payloads))
+        self.assertEqual(outcome.code, 0)
+        self.assertEqual(outcome.bytes, b"".join(payloads))
+        self.assertRegex(outcome.err, r"(?m)^frames +3 ")
+
+
+class Damage(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.clip = self.file("clip.y4m", y4m(frames(20, Y4M_FRAME)))
+
+    def test_a_torn_frame_is_found_where_it_is(self):
+        for arguments in DIRECTIONS.values():
+            outcome = run("stream", self.clip, "--json", "--slots", 4, "--peer", "software:tear@6", *arguments)
+            self.assertFails(outcome, 1, "1 of 20 checked frames", "frame 6, slot ")
+            report = outcome.json
+            self.assertEqual((report["frames"], report["mismatches"], report["torn"]), (20, 1, 1))
+            found = report["first_mismatches"]
+            self.assertEqual((found[0]["frame"], found[0]["offset"], found[0]["damage"]), (6, Y4M_FRAME // 2, "torn"))
+            self.assertIn(found[0]["slot"], range(4))
+            self.assertEqual(report["error"]["kind"], "Mismatch")
+            self.assertIn("no", (report["proof"]["written"], report["proof"]["read"]))
+
+    def test_a_frame_that_is_not_checked_is_not_found(self):
+        outcome = run("stream", self.clip, "--peer", "software:tear@6", "--check", "sample:4")
+        self.assertEqual(outcome.code, 0, outcome.err)
+
+    def test_a_peer_that_goes_away_is_told(self):
+        for arguments in DIRECTIONS.values():
+            outcome = run("stream", self.clip, "--json", "--peer", "software:stop@6", *arguments)
+            self.assertFails(outcome, 1, "stopped without a word")
+            self.assertEqual((outcome.json["frames"], outcome.json["error"]["kind"]), (6, "PeerStopped"))
+
+
+class Interrupt(ProgramTest):
+    def stalled(self, *arguments):
+        """A stream that has put out three frames and waits for its input."""
+        payloads = frames(3, Y4M_FRAME)
+        process = start("stream", "-", "--out", "-", *arguments)
+        # The fourth has begun, so that the reader is in its middle.
+        process.stdin.write(y4m(payloads) + b"FRAME\n123")
+        process.stdin.flush()
+        self.assertEqual(process.stdout.read(3 * Y4M_FRAME), b"".join(payloads))
+        return process
+
+    def test_ctrl_c_reports_what_was_done(self):
+        # A peer that plays out starts when every slot is filled.
+        for arguments in ([], ["--playout", "--slots", "2"]):
+            process = self.stalled(*arguments)
+            process.send_signal(signal.SIGINT)
+            outcome = finish(process)
+            self.assertEqual(outcome.code, 130, outcome.err)
+            self.assertRegex(outcome.err, r"(?m)^frames +3 \(3 checked, 0 mismatches\)")
+
+    def test_sigterm_does_too(self):
+        process = self.stalled()
+        process.terminate()
+        outcome = finish(process)
+        self.assertEqual(outcome.code, 143)
+        self.assertRegex(outcome.err, r"(?m)^frames +3 ")
+
+    def test_ctrl_c_while_the_input_is_preloaded(self):
+        process = start("stream", "-", "--preload", "--json")
+        process.stdin.write(y4m(frames(3, Y4M_FRAME)))
+        process.stdin.flush()
+        while not self.waits(process):
+            pass
+        process.send_signal(signal.SIGINT)
+        outcome = finish(process)
+        self.assertEqual(outcome.code, 130, outcome.err)
+        self.assertEqual(outcome.json["error"]["kind"], "Interrupted")
+
+    @staticmethod
+    def waits(process):
+        """It has a handler for the signal, and sleeps for want of input."""
+        with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+            status = dict(line.split(":\t", 1) for line in file if ":\t" in line)
+        caught = int(status["SigCgt"], 16) >> (signal.SIGINT - 1) & 1
+        return caught and status["State"].startswith("S")
+
+    def test_ctrl_c_in_an_endless_loop(self):
+        clip = self.file("clip.y4m", y4m(frames(3, Y4M_FRAME)))
+        for arguments in ([], ["--playout"], ["--preload"], ["--playout", "--preload"]):
+            process = start("stream", clip, "--loop", "--out", "-", *arguments)
+            process.stdout.read(10 * Y4M_FRAME)
+            process.send_signal(signal.SIGINT)
+            outcome = finish(process)
+            self.assertEqual(outcome.code, 130, outcome.err)
+            self.assertRegex(outcome.err, r"(?m)^frames +\d+ \(\d+ checked, 0 mismatches\)")
+
+
+class Progress(ProgramTest):
+    def on_terminal(self, *arguments):
+        """What a terminal on stderr is shown."""
+        ours, theirs = pty.openpty()
+        process = start("stream", *arguments, stderr=theirs)
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := os.read(ours, 65536):
+                shown += piece
+        except OSError:  # how a terminal says that nobody is left to write
+            pass
+        os.close(ours)
+        process.communicate()
+        self.assertEqual(process.returncode, 0)
+        return shown.decode()
+
+    def test_a_terminal_gets_a_live_line_that_is_gone_at_the_end(self):
+        clip = self.file("clip.y4m", y4m(frames(40, Y4M_FRAME)))
+        for arguments, losses in (([], "drops"), (["--playout"], "underruns")):
+            shown = self.on_terminal(clip, "--rate", "50", *arguments)
+            self.assertRegex(shown, rf"\d+ frames  [\d.]+ fps  [\d.]+ GB/s  \d+ {losses}  p50 .* p99 ")
+            self.assertTrue(shown.endswith("\r\x1b[K"), repr(shown))
+            self.assertNotIn("\n", shown)
+
+    def test_no_terminal_gets_none(self):
+        clip = self.file("clip.y4m", y4m(frames(20, Y4M_FRAME)))
+        self.assertEqual(run("stream", clip, "--rate", "40").err, "")
+
+
+if __name__ == "__main__":
+    unittest.main()

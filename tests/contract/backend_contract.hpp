@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <random>
 #include <string>
 #include <thread>
@@ -27,6 +28,8 @@ struct BackendUnderTest {
   bool exportable{};          ///< Here and now a dma-buf can be made.
   bool shareable{};           ///< A second process can map the slots.
 };
+
+inline void PrintTo(const BackendUnderTest& backend, std::ostream* out) { *out << name(backend.config.api); }
 
 inline std::vector<std::byte> pattern(std::size_t bytes, unsigned seed) {
   std::vector<std::byte> data(bytes);

@@ -103,10 +103,18 @@ void ReadAheadFeed::settleLast() {
     m_spare.push_back(std::move(frame));
     return;
   }
-  if(m_ring.policy() == RingPolicy::Newest && !m_taking)
-    m_oldestWanted = std::max(m_oldestWanted, frame.sequence);
   m_published.push_back(std::move(frame));
+  forgetOvertaken();
   keepOnlyWanted();
+}
+
+/// Under newest-wins a frame goes out of the ring without being taken. Which ones have gone is not known,
+/// only that no more are there than slots; and while one is being taken not even that, for it may have
+/// been there when the take began.
+void ReadAheadFeed::forgetOvertaken() {
+  const std::size_t slots = m_ring.slotCount();
+  if(m_ring.policy() == RingPolicy::Newest && !m_taking && m_published.size() >= slots)
+    m_oldestWanted = std::max(m_oldestWanted, m_published[m_published.size() - slots].sequence);
 }
 
 void ReadAheadFeed::keepOnlyWanted() {
@@ -152,8 +160,7 @@ std::optional<SourceFrame> ReadAheadFeed::source(std::uint64_t sequence) {
   m_taking = false;
   m_pinned = sequence;
   m_oldestWanted = std::max(m_oldestWanted, sequence + 1);
-  if(m_ring.policy() == RingPolicy::Newest && !m_published.empty())
-    m_oldestWanted = std::max(m_oldestWanted, m_published.back().sequence);
+  forgetOvertaken();
   keepOnlyWanted();
   m_changed.notify_all();
   // It may have been taken before the next one was fetched.

@@ -50,6 +50,7 @@ private:
   std::optional<Frame> memoryForOne();
   void finish(std::optional<InputError> failure);
   void settleLast();
+  void forgetOvertaken();
   void keepOnlyWanted();
   SourceFrame view(const Frame& frame) const noexcept {
     return {{frame.memory.data(), m_frameBytes}, frame.hash};

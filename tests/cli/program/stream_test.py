@@ -11,15 +11,13 @@ DIRECTIONS = {"capture": [], "playout": ["--playout"]}
 
 
 class Stream(ProgramTest):
-    def each_direction(self):
-        for name, arguments in DIRECTIONS.items():
-            for source in ([], ["--preload"]):
-                with self.subTest(direction=name, source=source):
-                    yield name, arguments + source
+    @staticmethod
+    def each_direction():
+        return [(name, arguments + source) for name, arguments in DIRECTIONS.items() for source in ([], ["--preload"])]
 
     def report(self, *arguments, code=0, **options):
         outcome = run("stream", *arguments, "--json", **options)
-        self.assertEqual(outcome.code, code, outcome.err)
+        self.assertEqual(outcome.code, code, f"{arguments}: {outcome.err}")
         return outcome.json
 
     def test_out_is_the_inputs_frames(self):

@@ -162,6 +162,18 @@ TEST_F(ReadAheadTest, KeepsTheNewestHoweverManyAreSkipped) {
   EXPECT_EQ(takeAndCompare(), 149U);
 }
 
+TEST_F(ReadAheadTest, KeepsAFrameThatIsOvertakenWhileItIsTaken) {
+  open(200, {}, RingPolicy::Newest);
+  for(std::uint32_t i = 0; i < slots; ++i)
+    fetchAndPublish();
+  feed->expectTake();
+  // The ring may hand out any of these, if the producer takes the newer ones back at that moment.
+  fetchAndPublish();
+  ASSERT_TRUE(feed->ready(milliseconds{60'000}));
+  for(std::uint64_t sequence = 0; sequence <= slots; ++sequence)
+    EXPECT_TRUE(feed->source(sequence)) << sequence;
+}
+
 TEST_F(ReadAheadTest, KeepsTheFrameThatIsBeingChecked) {
   open(200, {}, RingPolicy::Newest);
   fetchAndPublish();

@@ -87,8 +87,8 @@ public:
 
   // The producer's side.
 
-  /// Takes a free slot to write to. Empty when there is none, Closed once either side has closed. In
-  /// both cases `slot` is left as it was.
+  /// Takes a free slot to write to, the one that was freed last: caches may still hold it. Empty when there
+  /// is none, Closed once either side has closed. In both cases `slot` is left as it was.
   RingStatus tryAcquire(std::uint32_t& slot) noexcept;
   /// The same, waiting at most that long for one; a negative time waits without limit.
   RingStatus acquire(std::uint32_t& slot, std::chrono::nanoseconds timeout) noexcept;

@@ -71,7 +71,7 @@ struct alignas(cacheLine) ProducerSide {
   explicit ProducerSide(std::uint32_t slotCount) : holds(slotCount), parked(slotCount), progress(slotCount) {}
 
   LineArray<bool> holds;
-  LineArray<std::uint32_t> parked; ///< Free slots that could not be used when they came, or were abandoned.
+  LineArray<std::uint32_t> parked; ///< Free slots, a stack. Those in it may not be usable yet.
   std::uint32_t parkedCount{};
   std::uint64_t nextSequence{};
   std::atomic<std::uint64_t> drops{};
@@ -102,8 +102,8 @@ struct SlotRing::Impl {
         consumer(config.slotCount),
         ready(config.slotCount),
         free(config.slotCount) {
-    for(std::uint32_t slot = 0; slot < slotCount; ++slot)
-      giveBack(slot);
+    for(std::uint32_t slot = slotCount; slot > 0; --slot)
+      giveBack(slot - 1); // the last one first, so that slot 0 is handed out first
   }
 
   bool closed() const noexcept { return closedSides.load(std::memory_order_acquire) != 0; }
@@ -129,7 +129,6 @@ struct SlotRing::Impl {
   }
   void park(std::uint32_t slot) noexcept { producer.parked[producer.parkedCount++] = slot; }
   bool popFree(std::uint32_t& slot, bool& pending) noexcept;
-  bool unpark(std::uint32_t& slot, bool& pending) noexcept;
   bool takeBack(std::uint32_t& slot, bool& pending) noexcept;
   RingStatus acquireNow(std::uint32_t& slot, bool& pending) noexcept;
 
@@ -161,19 +160,13 @@ struct SlotRing::Impl {
   FreeQueue free;
 };
 
+/// The slot that was freed last, of those that can be used: caches may still hold it.
 inline bool SlotRing::Impl::popFree(std::uint32_t& slot, bool& pending) noexcept {
   while(const std::uint32_t* front = free.front()) {
-    slot = *front;
+    park(*front);
     free.pop();
-    if(usable(slot, pending))
-      return true;
-    park(slot);
   }
-  return false;
-}
-
-inline bool SlotRing::Impl::unpark(std::uint32_t& slot, bool& pending) noexcept {
-  for(std::uint32_t i = 0; i < producer.parkedCount; ++i) {
+  for(std::uint32_t i = producer.parkedCount; i-- > 0;) {
     slot = producer.parked[i];
     if(!usable(slot, pending))
       continue;
@@ -202,8 +195,7 @@ inline RingStatus SlotRing::Impl::acquireNow(std::uint32_t& slot, bool& pending)
   if(closed())
     return RingStatus::Closed;
   std::uint32_t found{};
-  if(!popFree(found, pending) && !unpark(found, pending) &&
-     !(policy == RingPolicy::Newest && takeBack(found, pending)))
+  if(!popFree(found, pending) && !(policy == RingPolicy::Newest && takeBack(found, pending)))
     return RingStatus::Empty;
   producer.holds[found] = true;
   slot = found;

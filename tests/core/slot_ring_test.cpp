@@ -103,7 +103,7 @@ TEST(SlotRing, ATakenSlotIsNotHandedOutBeforeItIsReleased) {
   EXPECT_EQ(acquired(ring), frame.slot);
 }
 
-TEST(SlotRing, SlotsComeBackInTheOrderOfTheirRelease) {
+TEST(SlotRing, TheSlotReleasedLastIsHandedOutFirst) {
   SlotRing ring = makeRing(3);
   std::array<RingFrame, 3> frames;
   for(std::int64_t i = 0; i < 3; ++i)
@@ -112,7 +112,7 @@ TEST(SlotRing, SlotsComeBackInTheOrderOfTheirRelease) {
     frame = taken(ring);
   for(const std::size_t i : {2U, 0U, 1U})
     EXPECT_EQ(ring.release(frames[i].slot), RingStatus::Ok);
-  for(const std::size_t i : {2U, 0U, 1U})
+  for(const std::size_t i : {1U, 0U, 2U})
     EXPECT_EQ(acquired(ring), frames[i].slot);
 }
 

@@ -24,8 +24,10 @@ using Frame = std::vector<std::byte>;
 constexpr std::uint32_t slotCount = 8;
 constexpr std::uint64_t checkEvery = 30;
 
+/// Half a gigabyte of film: more than any cache holds, as preloaded frames are.
 std::vector<Frame> preload(std::size_t bytes) {
-  std::vector<Frame> frames(4, Frame(bytes));
+  constexpr std::size_t film = std::size_t{512} << 20U;
+  std::vector<Frame> frames(film / bytes, Frame(bytes));
   for(std::size_t i = 0; i < frames.size(); ++i)
     std::memset(frames[i].data(), static_cast<int>(i + 1), bytes);
   return frames;

@@ -124,6 +124,7 @@ std::string allocationAsText(const Allocation& allocation, bool all) {
 }
 
 int hold(const AllocOptions& options) {
+  catchSignals();
   if(!options.json)
     printNote("alloc: held until Ctrl-C or SIGTERM");
   waitForSignal();
@@ -139,6 +140,7 @@ int runAlloc(const AllocOptions& options) {
       failure.hints.emplace_back("Pass --ignore-budget to try all the same.");
     return fail("alloc", options.json, failure);
   }
+  noteUnusedGpu("alloc", options.buffer.gpu, *made);
   Allocation allocation{.buffer = std::move(*made), .region = {}, .exportError = {}};
   if(options.exports) {
     if(auto exported = allocation.buffer.exportRegion())

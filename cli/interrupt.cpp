@@ -24,9 +24,25 @@ void catchSignals() noexcept {
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+}
+
+void ignoreOutputSignals() noexcept {
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &ignore, nullptr);
+  ::sigaction(SIGXFSZ, &ignore, nullptr);
+}
+
+DefaultSignals::DefaultSignals() noexcept : m_interrupt{}, m_terminate{} {
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  ::sigaction(SIGINT, &standard, &m_interrupt);
+  ::sigaction(SIGTERM, &standard, &m_terminate);
+}
+
+DefaultSignals::~DefaultSignals() {
+  ::sigaction(SIGINT, &m_interrupt, nullptr);
+  ::sigaction(SIGTERM, &m_terminate, nullptr);
 }
 
 std::atomic<bool>& stopFlag() noexcept { return stop; }

@@ -80,7 +80,9 @@ int run(int argc, char** argv) {
 } // namespace rdmagpu::cli
 
 int main(int argc, char** argv) {
-  rdmagpu::cli::catchSignals();
+  rdmagpu::cli::ignoreOutputSignals();
+  if(!rdmagpu::cli::reserveStandardDescriptors())
+    return rdmagpu::cli::exitNo;
   try {
     return rdmagpu::cli::run(argc, argv);
   } catch(const std::exception& error) {

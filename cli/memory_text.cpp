@@ -71,8 +71,8 @@ std::vector<std::pair<std::string, std::string>> memoryFacts(const RdmaGpuBuffer
 std::string memoryLine(const BufferFacts& facts) {
   std::string text =
       fmt::format("{}, {} slots of {} bytes", name(facts.api), facts.slotCount, facts.slotStride);
-  if(facts.memfd)
-    text += ", memfd";
+  if(facts.api == RdmaGpuApi::HostFallback)
+    text += facts.memfd ? ", memfd" : ", anonymous";
   if(facts.hugePageBytes != 0)
     text += fmt::format(", {} bytes in huge pages", facts.hugePageBytes);
   else

@@ -1,6 +1,7 @@
 #include "options.hpp"
 
 #include "frames/decimal.hpp"
+#include "output.hpp"
 #include "parse/byte_size.hpp"
 #include "parse/count.hpp"
 
@@ -108,6 +109,11 @@ void addApi(CLI::App& app, RdmaGpuApi& api) {
             fmt::format("What allocates the slots: {} (default auto: the best that works here)", apiNames()))
       ->type_name("NAME")
       ->group("Slots");
+}
+
+void noteUnusedGpu(const char* command, const GpuSelector& gpu, const RdmaGpuBuffer& buffer) {
+  if(!gpu.empty() && buffer.backend() == RdmaGpuApi::HostFallback)
+    printNote(fmt::format("{}: --gpu has no effect: host memory lies on no GPU", command));
 }
 
 void addGpu(CLI::App& app, GpuSelector& gpu) {

@@ -51,6 +51,8 @@ Failure absentPeer(const PeerOption& peer);
 
 void addApi(CLI::App& app, RdmaGpuApi& api);
 void addGpu(CLI::App& app, GpuSelector& gpu);
+/// Says on stderr that --gpu had no effect, where the slots lie on no GPU.
+void noteUnusedGpu(const char* command, const GpuSelector& gpu, const RdmaGpuBuffer& buffer);
 void addSlots(CLI::App& app, std::uint32_t& slots);
 void addBytes(CLI::App& app, std::size_t& bytes);
 void addPeer(CLI::App& app, PeerOption& peer);

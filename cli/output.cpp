@@ -2,6 +2,7 @@
 
 #include "failure.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +10,18 @@
 #include <cstdio>
 
 namespace rdmagpu::cli {
+
+bool reserveStandardDescriptors() noexcept {
+  for(const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if(::fcntl(standard, F_GETFD) != -1)
+      continue;
+    // The lowest free number is given, which is this one; opened for what nobody does with it.
+    const int opened = ::open("/dev/null", standard == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    if(opened != standard)
+      return false;
+  }
+  return true;
+}
 
 Expected<void> writeOutput(std::string_view text) {
   while(!text.empty()) {

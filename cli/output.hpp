@@ -5,6 +5,11 @@
 
 namespace rdmagpu::cli {
 
+/// Makes sure that no file which is opened later gets a standard descriptor that the program was started
+/// without: what it prints would end up there. Using such a descriptor fails, as it should. False when
+/// that cannot be had.
+bool reserveStandardDescriptors() noexcept;
+
 /// Everything to standard output, or an error: a reader that has gone away and a full disk among them.
 Expected<void> writeOutput(std::string_view text);
 

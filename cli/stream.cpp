@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -65,9 +66,11 @@ Step<RdmaGpuBuffer> allocate(const StreamOptions& options, std::size_t frameByte
   RdmaGpuBufferConfig config = slots.config();
   // What a peer on the CPU can reach.
   config.accepts = {HandoffKind::HostPointer, HandoffKind::PciMapping};
+  const DefaultSignals endAtOnce;
   auto buffer = RdmaGpuBuffer::make(config);
   if(!buffer)
     return {.failure = allocationFailure(buffer.error(), config.api)};
+  noteUnusedGpu("stream", slots.gpu, *buffer);
   return {.value = std::move(*buffer)};
 }
 
@@ -95,9 +98,17 @@ std::uint64_t roomToPreload(std::size_t frameBytes) {
 
 Step<std::unique_ptr<FrameFeed>> makeFeed(const StreamOptions& options, FrameReader& reader,
                                           const SlotRing& ring) {
-  if(!options.preload)
-    return {.value = std::make_unique<ReadAheadFeed>(FrameSequence(reader, options.rounds, options.frames),
-                                                     options.check, ring, stopFlag())};
+  if(!options.preload) {
+    try {
+      return {.value = std::make_unique<ReadAheadFeed>(FrameSequence(reader, options.rounds, options.frames),
+                                                       options.check, ring, stopFlag())};
+    } catch(const std::system_error& refused) {
+      return {.failure = Failure{.kind = "OutOfMemory",
+                                 .message = fmt::format("no thread can be started to read with: {}",
+                                                        refused.code().message()),
+                                 .hints = {"Raise the limit on processes and threads: 'ulimit -u'."}}};
+    }
+  }
   auto feed = PreloadedFeed::load(reader, options.check, options.rounds, options.frames,
                                   roomToPreload(reader.frameBytes()));
   if(!feed)
@@ -160,6 +171,7 @@ int refuse(const StreamOptions& options, const Failure& failure) {
 }
 
 int runStream(const StreamOptions& options) {
+  catchSignals();
   if(!options.peer.present)
     return refuse(options, absentPeer(options.peer));
   auto reader = openInput(options);

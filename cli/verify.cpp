@@ -104,6 +104,7 @@ int runVerify(const VerifyCommand& options) {
   const auto buffer = RdmaGpuBuffer::make(options.buffer.config());
   if(!buffer)
     return fail("verify", options.json, allocationFailure(buffer.error(), options.buffer.api));
+  noteUnusedGpu("verify", options.buffer.gpu, *buffer);
   const auto report = verify(*buffer);
   if(!report)
     return fail("verify", options.json, cli::failureOf(report.error()));

@@ -56,8 +56,8 @@ struct VerifyReport {
 
 /// Proves that bytes really move, slot by slot and each direction by itself. What is to be written is
 /// poisoned first: no byte of the poison is the one that is sent. Then a seeded pattern is sent, and
-/// what arrived is compared on the memory's own side. Writes to the rest of a slot, and to other
-/// slots than the one that was meant, are found too.
+/// what arrived is compared on the memory's own side. A write's harm to the rest of its slot, and to other
+/// slots, is found too, and so is a read that changes what it reads.
 ///
 /// Overwrites the slots, all of each. The peer must not be streaming meanwhile. Needs host memory for
 /// two times `bytes`. An Error means that the check itself could not be done, such as a copy of the

@@ -85,7 +85,9 @@ std::string Error::message() const {
   if(bytes || available)
     text += "; asked " + std::to_string(bytes);
   // A budget of 0 is a figure too; elsewhere 0 means that nobody told.
-  if(available || (bytes && origin == Origin::Library && kind == Errc::OutOfMemory))
+  const bool budget = origin == Origin::Library && kind == Errc::OutOfMemory &&
+                      code != static_cast<std::int64_t>(LibraryCode::OutOfMemory);
+  if(available || (bytes && budget))
     text += ", available " + std::to_string(available);
   if(device >= 0)
     text += "; device " + std::to_string(device);

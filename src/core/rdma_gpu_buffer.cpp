@@ -2,6 +2,7 @@
 #include <base/library_error.hpp>
 #include <core/buffer_state.hpp>
 #include <core/dma_buf.hpp>
+#include <os/fd.hpp>
 #include <os/udmabuf.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 
@@ -23,8 +24,12 @@ Result<void> checkCovers(const char* call, const backend::ExportedFd& exported, 
 Result<backend::ExportedFd> exportRange(const char* call, const backend::Region& region, std::size_t offset,
                                         std::size_t bytes) {
   auto exported = region.exportDmaBuf(offset, bytes);
-  if(!exported)
-    return exported.error();
+  if(!exported) {
+    Error error = exported.error();
+    if(error.origin == Origin::Library)
+      error.call = call; // the region does not know which of ours was called
+    return error;
+  }
   if(const auto covers = checkCovers(call, *exported, bytes); !covers)
     return covers.error();
   return exported;

@@ -2,8 +2,8 @@
 #include <base/guarded.hpp>
 #include <base/library_error.hpp>
 #include <core/buffer_state.hpp>
+#include <os/fd.hpp>
 #include <os/fd_passing.hpp>
-#include <os/udmabuf.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 
 #include <algorithm>
@@ -57,7 +57,10 @@ Result<RdmaGpuBuffer> attachTo(os::Fd fd, const Description& told) {
   if(layout->stride != told.slotStride || layout->totalBytes() > told.regionBytes)
     return libraryError(attachCall, LibraryCode::ShareMalformed, told.slotStride, layout->stride);
 
-  auto region = (*device)->attach(std::move(fd), told.regionBytes);
+  auto above = os::aboveStandard(std::move(fd));
+  if(!above)
+    return above.error();
+  auto region = (*device)->attach(*std::move(above), told.regionBytes);
   if(!region)
     return region.error();
   auto state = std::make_unique<core::BufferState>();

@@ -145,6 +145,12 @@ Result<void> Verification::provePeerReads() {
       continue;
     Difference found;
     found.add(received, frame(slot, Direction::Read), 0, received.size());
+    if(found.wrong == 0) {
+      // A read must leave the memory as it was.
+      if(const auto downloaded = m_buffer.download(slot, received); !downloaded)
+        return atSlot(downloaded.error(), slot);
+      found.add(received, m_frame, 0, received.size());
+    }
     judge(slot, Direction::Read, found);
   }
   return {};

@@ -1,5 +1,6 @@
 #pragma once
 #include <base/unique.hpp>
+#include <rdmagpu/error.hpp>
 
 namespace rdmagpu::os {
 
@@ -11,5 +12,12 @@ struct FdTraits {
 
 /// An owned file descriptor.
 using Fd = Unique<FdTraits>;
+
+/// The same file under a descriptor above 2. In a process that runs with its standard descriptors
+/// closed a new one may be 1, and what the program prints would be written into the memory behind it.
+Result<Fd> aboveStandard(Fd);
+
+/// Another descriptor of the same file, above 2 and close-on-exec.
+Result<Fd> duplicate(int fd);
 
 } // namespace rdmagpu::os

@@ -10,4 +10,17 @@ void FdTraits::close(int fd) noexcept {
     log(LogLevel::Failure, "a file descriptor could not be closed", call::close.refusal());
 }
 
+Result<Fd> duplicate(int fd) {
+  Fd copy{call::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)};
+  if(!copy)
+    return call::fcntl.refusal();
+  return copy;
+}
+
+Result<Fd> aboveStandard(Fd fd) {
+  if(fd.get() > STDERR_FILENO)
+    return fd;
+  return duplicate(fd.get());
+}
+
 } // namespace rdmagpu::os

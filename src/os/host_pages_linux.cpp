@@ -15,6 +15,12 @@ namespace {
 /// A descriptor of `bytes` of memory that can never shrink, so that no process that shares it can
 /// make another's access fault. Not sealed against writing: udmabuf refuses that seal.
 Result<Fd> makeMemfd(std::size_t bytes, Mapping::Pages pages) {
+  // Beyond the limit on file sizes ftruncate would raise SIGXFSZ, which ends the process.
+  rlimit limit{};
+  if(call::getrlimit(RLIMIT_FSIZE, &limit) != 0)
+    return call::getrlimit.refusal();
+  if(bytes > limit.rlim_cur)
+    return error(call::truncate.name(), EFBIG, bytes, limit.rlim_cur);
   const unsigned huge = pages == Mapping::Pages::Huge ? MFD_HUGETLB | MFD_HUGE_2MB : 0U;
   Fd fd{call::memfdCreate("rdmagpu", MFD_CLOEXEC | MFD_ALLOW_SEALING | huge)};
   if(!fd)
@@ -23,7 +29,7 @@ Result<Fd> makeMemfd(std::size_t bytes, Mapping::Pages pages) {
     return call::truncate.refusal(bytes);
   if(call::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     return call::fcntl.refusal();
-  return fd;
+  return aboveStandard(std::move(fd));
 }
 
 std::uint64_t memlockLimit() noexcept {
@@ -58,6 +64,8 @@ Result<void> HostPages::open(std::size_t bytes, Mapping::Pages pages, bool forbi
 /// A node that was asked for must be had. Else the peer's node, or this thread's, is preferred, so
 /// that the threads that populate in parallel do not scatter the pages.
 Result<void> HostPages::bind(const HostPagesRequest& request) {
+  if(request.options.numaNode < -1)
+    return libraryError("mbind", LibraryCode::NodeOutOfRange);
   if(request.options.numaNode >= 0) {
     const auto bound = setNode(data(), size(), request.options.numaNode, NodePolicy::Bind);
     if(!bound && bound.error().code == EINVAL)

@@ -10,9 +10,6 @@ namespace rdmagpu::os {
 /// the page size. Source: the kernel's drivers/dma-buf/udmabuf.c.
 Result<Fd> exportMemfd(int memfd, std::uint64_t offset, std::uint64_t bytes);
 
-/// Another descriptor of the same file, close-on-exec.
-Result<Fd> duplicate(int fd);
-
 /// Where the file behind `fd` ends.
 Result<std::uint64_t> fileBytes(int fd);
 

@@ -4,13 +4,18 @@
 #include <os/udmabuf.hpp>
 
 #include <linux/udmabuf.h>
+#include <utility>
 
 namespace rdmagpu::os {
 
 Result<Fd> exportMemfd(int memfd, std::uint64_t offset, std::uint64_t bytes) {
   const Fd device{call::openUdmabuf("/dev/udmabuf", O_RDWR | O_CLOEXEC)};
-  if(!device)
-    return call::openUdmabuf.refusal(bytes);
+  if(!device) {
+    Error error = call::openUdmabuf.refusal(bytes);
+    if(error.code == ENOENT)
+      error.kind = Errc::Unsupported; // what is asked for is an export, and this kernel has none
+    return error;
+  }
   // Beyond its limit the driver answers EINVAL, as it does for a missing seal: so it is asked first.
   const auto text = readIfThere("/sys/module/udmabuf/parameters/size_limit_mb");
   const auto megabytes = text ? numberAfter(*text, "") : std::nullopt;
@@ -25,14 +30,7 @@ Result<Fd> exportMemfd(int memfd, std::uint64_t offset, std::uint64_t bytes) {
   Fd dmaBuf{call::udmabufCreate(device.get(), UDMABUF_CREATE, &request)};
   if(!dmaBuf)
     return call::udmabufCreate.refusal(bytes);
-  return dmaBuf;
-}
-
-Result<Fd> duplicate(int fd) {
-  Fd copy{call::fcntl(fd, F_DUPFD_CLOEXEC, 0)};
-  if(!copy)
-    return call::fcntl.refusal();
-  return copy;
+  return aboveStandard(std::move(dmaBuf));
 }
 
 Result<std::uint64_t> fileBytes(int fd) {

@@ -5,9 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <string>
 #include <type_traits>
@@ -196,6 +198,36 @@ TEST(RdmaGpuBuffer, ScrubOverwritesBeforeTheMemoryIsGivenBack) {
   std::string left(131072, 'x');
   ASSERT_EQ(pread(shared->fd(), left.data(), left.size(), 0), 131072);
   EXPECT_EQ(left, std::string(131072, '\0'));
+}
+
+/// Runs `check` in a child process; true if it returned true.
+bool inChild(bool (*check)()) {
+  const pid_t child = fork();
+  if(child == 0)
+    _exit(check() ? 0 : 1);
+  int status{};
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST(RdmaGpuBuffer, SlotsAreOutOfReachOfTheStandardDescriptors) {
+  EXPECT_TRUE(inChild([] {
+    for(int fd = 0; fd <= 2; ++fd)
+      close(fd);
+    const auto buffer = RdmaGpuBuffer::make(host);
+    const auto shared = buffer ? buffer->share() : Result<SharedBuffer>{Error{}};
+    return buffer && shared && shared->fd() > 2 && write(1, "printed", 7) == -1 && errno == EBADF;
+  }));
+}
+
+TEST(RdmaGpuBuffer, LimitOnFileSizesLeavesAnonymousSlots) {
+  EXPECT_TRUE(inChild([] {
+    const rlimit limit{65536, 65536};
+    if(setrlimit(RLIMIT_FSIZE, &limit) != 0)
+      return false;
+    const auto buffer = RdmaGpuBuffer::make(host); // and no SIGXFSZ
+    return buffer && !buffer->facts().memfd && buffer->facts().tolerated.size() == 1 &&
+           buffer->facts().tolerated.front().codeName == std::string{"EFBIG"};
+  }));
 }
 
 TEST(DmaBuf, EmptyOneHasNoDescriptor) {

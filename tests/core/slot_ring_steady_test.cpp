@@ -199,7 +199,8 @@ void pollOnTwoThreads(SlotRing& ring) {
         i = static_cast<int>(ring.counters().taken + ring.counters().drops);
     }
     consumerDone = true;
-    for(;;) { // a thread cannot end without a system call
+    while(
+        consumerDone) { // a thread cannot end without a system call; a loop without any effect may be removed
     }
   }};
   while(!consumerReady) {

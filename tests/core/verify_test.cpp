@@ -451,5 +451,21 @@ TEST_F(VerifyRemote, AFlushThatFailsIsNotThePeersFailure) {
   expectFailed(0);
 }
 
+TEST_F(Verify, AReadThatChangesTheSlotIsFound) {
+  peer.onRead = [&](std::uint32_t slot, std::span<std::byte> bytes) {
+    const auto read = peer.card().read(slot, 0, bytes);
+    const std::byte changed = bytes[3] ^ std::byte{1};
+    return slot == 2 ? peer.card().write(slot, 3, {&changed, 1}) : read;
+  };
+  const auto found = report();
+  EXPECT_EQ(found.write, Answer::Yes);
+  EXPECT_EQ(found.read, Answer::No);
+  ASSERT_EQ(found.failures.size(), 1U);
+  EXPECT_EQ(found.failures.front().slot, 2U);
+  EXPECT_EQ(found.failures.front().direction, Direction::Read);
+  EXPECT_EQ(found.failures.front().offset, 3U);
+  EXPECT_EQ(found.failures.front().wrongBytes, 1U);
+}
+
 } // namespace
 } // namespace rdmagpu

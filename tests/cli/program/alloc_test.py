@@ -101,6 +101,17 @@ class Alloc(ProgramTest):
     def test_hold_ends_with_0_when_told_to(self):
         self.assertEqual(self.hold(signal.SIGTERM).code, 0)
 
+    def test_a_gpu_that_has_no_effect_is_told(self):
+        outcome = run("alloc", "--api", "host", "--gpu", "65:00.0", *SMALL)
+        self.assertEqual(outcome.code, 0)
+        self.assertIn("--gpu has no effect", outcome.err)
+
+    def test_ctrl_c_while_allocating_ends_at_once(self):
+        process = start("alloc", "--api", "host", "--slots", "2", "--bytes", "1G")
+        process.send_signal(signal.SIGINT)
+        # Either the signal came first, or the machine was fast enough to be done.
+        self.assertIn(finish(process).code, (-signal.SIGINT, 0))
+
     def test_hold_keeps_the_memory(self):
         process = start("alloc", "--hold", *SMALL)
         process.stderr.readline()

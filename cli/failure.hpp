@@ -11,11 +11,9 @@
 namespace rdmagpu::cli {
 
 /// What main() returns. After a signal it is 128 plus the signal's number.
-enum ExitCode : int {
-  exitDone = 0,
-  exitNo = 1,    ///< A mismatch, no such backend, bad input, input and output.
-  exitUsage = 2, ///< The command line itself is wrong.
-};
+inline constexpr int exitDone = 0;
+inline constexpr int exitNo = 1;    ///< A mismatch, no such backend, bad input, input and output.
+inline constexpr int exitUsage = 2; ///< The command line itself is wrong.
 
 /// A failure as the program reports it, whoever it came from: one line, what to do about it, and what a
 /// program reading JSON may branch on.

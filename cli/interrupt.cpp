@@ -1,6 +1,6 @@
 #include "interrupt.hpp"
 
-#include <signal.h>
+#include <csignal>
 
 namespace rdmagpu::cli {
 namespace {
@@ -58,6 +58,7 @@ void waitForSignal() noexcept {
   // Blocked while looking, so that none comes between the look and the sleep.
   ::pthread_sigmask(SIG_BLOCK, &block, &before);
   while(stopSignal() == 0)
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): it waits for the process, on its only thread
     ::sigsuspend(&before);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

@@ -1,6 +1,6 @@
 #pragma once
 #include <atomic>
-#include <signal.h>
+#include <csignal>
 
 namespace rdmagpu::cli {
 

@@ -107,7 +107,7 @@ class Alloc(ProgramTest):
         self.assertIn("--gpu has no effect", outcome.err)
 
     def test_ctrl_c_while_allocating_ends_at_once(self):
-        process = start("alloc", "--api", "host", "--slots", "2", "--bytes", "1G")
+        process = start("alloc", "--api", "host", "--slots", "4", "--bytes", "64M")
         process.send_signal(signal.SIGINT)
         # Either the signal came first, or the machine was fast enough to be done.
         self.assertIn(finish(process).code, (-signal.SIGINT, 0))

@@ -2,7 +2,7 @@
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 
 #include <cstdio>
-#include <cstring>
+#include <span>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +27,9 @@ int owner(int socket) {
       {.api = rdmagpu::RdmaGpuApi::HostFallback, .slotCount = 4, .frameBytes = 4096});
   if(!buffer)
     return fail("owner", buffer.error());
-  std::strcpy(static_cast<char*>(buffer->slot(2).gpuVA), "written by the other process");
+  constexpr char text[] = "written by the other process";
+  if(const auto copied = buffer->upload(2, std::as_bytes(std::span{text})); !copied)
+    return fail("owner", copied.error());
   const auto shared = buffer->share();
   if(!shared)
     return fail("owner", shared.error());

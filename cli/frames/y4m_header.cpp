@@ -5,13 +5,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace rdmagpu::cli {
 namespace {
 
+/// Those that the format knows, but for comments (X): each may come once.
+constexpr std::string_view onceOnly = "WHFIAC";
+
 /// What was found so far; a header is complete when W and H were.
 struct Parameters {
+  std::array<std::optional<std::string_view>, onceOnly.size()> values{}; ///< As written.
   std::optional<std::uint32_t> width, height;
   const Y4mColour* colour{};
   const Y4mColour* olderColour{};
@@ -20,6 +25,19 @@ struct Parameters {
 };
 
 InputError badHeader(std::string message) { return {InputErrorKind::BadFormat, std::move(message)}; }
+
+/// Of two answers neither is better than the other.
+Expected<void> takeOnce(char letter, std::string_view value, Parameters& parameters) {
+  const std::size_t index = onceOnly.find(letter);
+  if(index == std::string_view::npos)
+    return {};
+  auto& before = parameters.values[index];
+  if(before)
+    return badHeader(fmt::format("parameter {} comes twice, as {} and as {}: it may come once", letter,
+                                 quote(*before), quote(value)));
+  before = value;
+  return {};
+}
 
 Expected<void> takeDimension(std::string_view value, std::optional<std::uint32_t>& dimension, char letter) {
   const auto parsed = parseDimension(value);
@@ -70,8 +88,11 @@ void takeComment(std::string_view value, Parameters& parameters) {
 }
 
 Expected<void> take(std::string_view parameter, Parameters& parameters) {
+  const char letter = parameter[0];
   const std::string_view value = parameter.substr(1);
-  switch(parameter[0]) {
+  if(const auto once = takeOnce(letter, value, parameters); !once)
+    return once.error();
+  switch(letter) {
   case 'W':
     return takeDimension(value, parameters.width, 'W');
   case 'H':
@@ -92,8 +113,10 @@ Expected<void> take(std::string_view parameter, Parameters& parameters) {
 
 Expected<Y4mHeader> complete(const Parameters& parameters) {
   if(!parameters.width || !parameters.height)
-    return badHeader(fmt::format("parameter {} is missing: width (W) and height (H) are required",
-                                 parameters.width ? 'H' : 'W'));
+    return badHeader(fmt::format("{} missing: width (W) and height (H) are required",
+                                 parameters.width    ? "parameter H is"
+                                 : parameters.height ? "parameter W is"
+                                                     : "parameters W and H are"));
   const Y4mColour* fallback = parameters.olderColour ? parameters.olderColour : &defaultY4mColour();
   return Y4mHeader{.size = {*parameters.width, *parameters.height},
                    .colour = parameters.colour ? parameters.colour : fallback,
@@ -126,9 +149,10 @@ std::string Y4mHeader::describe() const {
 }
 
 Expected<Y4mHeader> parseY4mHeader(std::string_view line) {
-  if(!line.starts_with(y4mMagic))
-    return badHeader(fmt::format("{} does not begin with YUV4MPEG2", quote(line)));
-  line.remove_prefix(y4mMagic.size());
+  const std::string_view magic = line.substr(0, line.find(' '));
+  if(magic != y4mMagic)
+    return badHeader(fmt::format("{} is not {}", quote(magic), y4mMagic));
+  line.remove_prefix(magic.size());
   Parameters parameters;
   while(!line.empty()) {
     const std::string_view parameter = line.substr(0, line.find(' '));

@@ -12,8 +12,8 @@
 
 namespace rdmagpu::cli {
 
-/// The first bytes of every YUV4MPEG2 stream.
-inline constexpr std::string_view y4mMagic = "YUV4MPEG2 ";
+/// The first bytes of every YUV4MPEG2 stream, and the first word of its header.
+inline constexpr std::string_view y4mMagic = "YUV4MPEG2";
 
 enum class Y4mInterlace : char {
   Unknown = '?',
@@ -35,9 +35,9 @@ struct Y4mHeader {
   std::string describe() const;
 };
 
-/// `line` is the first line without its newline. Parameters come in any order. Aspect ratios, comments and
-/// parameters of unknown letters do not change the frames and are passed over, as FFmpeg and mjpegtools do.
-/// Messages begin with the parameter, not with a file's name.
+/// `line` is the first line without its newline. Parameters come in any order, each once, but for comments.
+/// What aspect ratios, comments and parameters of unknown letters say does not change the frames and is
+/// passed over, as FFmpeg and mjpegtools do. Messages begin with the parameter, not with a file's name.
 Expected<Y4mHeader> parseY4mHeader(std::string_view line);
 
 } // namespace rdmagpu::cli

@@ -49,7 +49,7 @@ void checkSize(const PictureSize& size) {
 }
 
 void checkHeader(std::string_view text) {
-  const auto header = parseY4mHeader(std::string(y4mMagic).append(text));
+  const auto header = parseY4mHeader(std::string(y4mMagic).append(" ").append(text));
   if(!taken(header))
     return;
   checkSize(header->size);

@@ -55,7 +55,7 @@ TEST(Y4mHeader, ColourTagOverridesTheOlderComment) {
 }
 
 TEST(Y4mHeader, CommentsAspectsAndUnknownLettersArePassedOver) {
-  EXPECT_EQ(header("W4 H4 Xanything XCOLORRANGE=FULL X A0:0 Ajunk Zwhat \xff").size, (PictureSize{4, 4}));
+  EXPECT_EQ(header("W4 H4 Xanything XCOLORRANGE=FULL X Ajunk Zwhat Zelse \xff").size, (PictureSize{4, 4}));
 }
 
 TEST(Y4mHeader, EveryInterlacingIsTaken) {
@@ -88,8 +88,21 @@ TEST(Y4mHeader, BadRateIsRefused) {
 TEST(Y4mHeader, MissingSizeIsRefused) {
   expectBroken("H4 C420", "parameter W is missing: width (W) and height (H) are required");
   expectBroken("W4 C420", "parameter H is missing");
-  expectBroken("", "parameter W is missing");
+  expectBroken("", "parameters W and H are missing: width (W) and height (H) are required");
+  expectError(errorOf(parseY4mHeader("YUV4MPEG2")), InputErrorKind::BadFormat,
+              "parameters W and H are missing");
 }
+
+TEST(Y4mHeader, RepeatedParametersAreRefusedWithBothValues) {
+  expectBroken("W4 H4 W8", "parameter W comes twice, as '4' and as '8': it may come once");
+  expectBroken("W4 H4 H4", "parameter H comes twice, as '4' and as '4'");
+  expectBroken("W4 H4 F0:0 F30:1", "parameter F comes twice, as '0:0' and as '30:1'");
+  expectBroken("W4 H4 Ip It", "parameter I comes twice");
+  expectBroken("W4 H4 A1:1 A0:0", "parameter A comes twice");
+  expectBroken("W4 H4 C420 C422", "parameter C comes twice, as '420' and as '422'");
+}
+
+TEST(Y4mHeader, CommentsMayRepeat) { EXPECT_EQ(header("Xa W4 Xa H4 Xb").size, (PictureSize{4, 4})); }
 
 TEST(Y4mHeader, ZeroAndAbsurdSizesAreRefused) {
   expectBroken("W0 H4", "parameter W: '0' is no width or height: these are whole numbers from 1 to 65536");
@@ -119,7 +132,9 @@ TEST(Y4mHeader, LongValuesAreCutInMessages) {
 
 TEST(Y4mHeader, OtherMagicIsRefused) {
   expectError(errorOf(parseY4mHeader("YUV4MPEG3 W4 H4")), InputErrorKind::BadFormat,
-              "'YUV4MPEG3 W4 H4' does not begin with YUV4MPEG2");
+              "'YUV4MPEG3' is not YUV4MPEG2");
+  expectError(errorOf(parseY4mHeader("YUV4MPEG2W4 H4")), InputErrorKind::BadFormat,
+              "'YUV4MPEG2W4' is not YUV4MPEG2");
 }
 
 struct ColourCase {

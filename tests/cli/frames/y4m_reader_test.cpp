@@ -145,8 +145,12 @@ TEST_P(Y4mInput, OptionsThatContradictAreRefused) {
               ": --bytes 25 contradicts the Y4M header, which says 24 bytes a frame");
 }
 
-TEST_P(Y4mInput, NineBytesOfTheMagicAreNotY4m) {
-  expectError(readBack("YUV4MPEG2").error, InputErrorKind::BadFormat, ": is not Y4M");
+TEST_P(Y4mInput, TheMagicAloneIsAHeader) {
+  expectError(readBack("YUV4MPEG2").error, InputErrorKind::Truncated,
+              ": ends in its Y4M header, after 9 bytes");
+  expectError(readBack("YUV4MPEG2\n").error, InputErrorKind::BadFormat,
+              ": broken Y4M header: parameters W and H are missing");
+  expectError(readBack("YUV4MPEG").error, InputErrorKind::BadFormat, ": is not Y4M");
 }
 
 TEST(Y4mReader, TellsWhatTheHeaderSays) {

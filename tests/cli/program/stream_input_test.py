@@ -29,11 +29,16 @@ class BadInput(ProgramTest):
 
     def test_broken_y4m_headers(self):
         for header, text in [(b"W64", "height"), (b"W0 H48", "'0'"), (b"W64 H48 C999", "'999'"),
-                             (b"W99999999 H48", "99999999"), (b"W64 H48 F0:0:0", "F")]:
+                             (b"W99999999 H48", "99999999"), (b"W64 H48 F0:0:0", "F"),
+                             (b"", "parameters W and H are missing"), (b"W64 W32 H48", "parameter W comes twice")]:
             with self.subTest(header=header):
                 self.refused(b"YUV4MPEG2 " + header + b"\nFRAME\n", [], "broken Y4M header", text, kind="BadFormat")
 
+    def test_a_header_of_one_word(self):
+        self.refused(b"YUV4MPEG2\n", [], "broken Y4M header", "parameters W and H are missing", kind="BadFormat")
+
     def test_a_header_without_an_end(self):
+        self.refused(b"YUV4MPEG2", [], "Y4M header", kind="Truncated")
         self.refused(b"YUV4MPEG2 W64 H48", [], "Y4M header", kind="Truncated")
 
     def test_odd_widths_of_packed_formats(self):

@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <string_view>
+#include <utility>
 
 namespace rdmagpu::cli {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 const char* name(InputErrorKind kind) noexcept {
   switch(kind) {
   case InputErrorKind::BadValue:
-    return "BadValue";
+    return "Usage";
   case InputErrorKind::Contradiction:
     return "Contradiction";
   case InputErrorKind::BadFormat:
@@ -50,6 +51,13 @@ Failure failureOf(const Error& error) {
 }
 
 Failure failureOf(const InputError& error) { return {.kind = name(error.kind), .message = error.message}; }
+
+Failure usageFailure(const std::string& command, std::string message) {
+  return {.kind = "Usage",
+          .message = std::move(message),
+          .hints = {
+              fmt::format("'rdmagpu{}{} --help' lists what there is.", command.empty() ? "" : " ", command)}};
+}
 
 Failure allocationFailure(const Error& error, RdmaGpuApi api) {
   Failure failure = failureOf(error);

@@ -18,7 +18,7 @@ inline constexpr int exitUsage = 2; ///< The command line itself is wrong.
 /// A failure as the program reports it, whoever it came from: one line, what to do about it, and what a
 /// program reading JSON may branch on.
 struct Failure {
-  std::string kind; ///< The library's Errc or the program's InputErrorKind by name, "Usage", "Mismatch", ...
+  std::string kind; ///< The library's Errc or the program's InputErrorKind by name, "Mismatch", ...
   std::string origin{"Program"};
   std::string call{};
   std::int64_t code{};
@@ -29,6 +29,9 @@ struct Failure {
 
 Failure failureOf(const Error& error);
 Failure failureOf(const InputError& error);
+
+/// A wrong command line, which ends in exitUsage.
+Failure usageFailure(const std::string& command, std::string message);
 
 /// Why a buffer of this API could not be made; a backend that this build lacks is told by name, beside
 /// those that it has.

@@ -15,6 +15,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace rdmagpu::cli {
 namespace {
@@ -38,13 +39,11 @@ std::string commandIsMissing(const CLI::App& program) {
 
 int refuse(const CLI::App& program, const CLI::ParseError& error, bool json) {
   const std::string command = chosenCommand(program);
-  Failure failure{.kind = "Usage", .message = error.what()};
+  std::string message = error.what();
   if(command.empty() && dynamic_cast<const CLI::RequiredError*>(&error))
-    failure.message = commandIsMissing(program);
-  std::replace(failure.message.begin(), failure.message.end(), '\n', ' ');
-  failure.hints.push_back(
-      fmt::format("'rdmagpu{}{} --help' lists what there is.", command.empty() ? "" : " ", command));
-  return fail(command, json, failure, exitUsage);
+    message = commandIsMissing(program);
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  return fail(command, json, usageFailure(command, std::move(message)), exitUsage);
 }
 
 int run(int argc, char** argv) {

@@ -37,6 +37,8 @@ Step<std::unique_ptr<FrameReader>> openInput(const StreamOptions& options) {
                                            .size = options.size,
                                            .bytes = options.bytes,
                                            .stop = &stopFlag()});
+  if(!reader && reader.error().kind == InputErrorKind::BadValue)
+    return {.failure = usageFailure("stream", reader.error().message)};
   if(!reader)
     return {.failure = failureOf(reader.error())};
   // Better now than after the first round.
@@ -167,7 +169,8 @@ std::optional<Failure> finishOutput(std::optional<FrameWriter>& out) {
 
 /// `failure` when a signal has ended what failed: then it is the signal that is told.
 int refuse(const StreamOptions& options, const Failure& failure) {
-  return fail("stream", options.json, failure, stopSignal() != 0 ? 128 + stopSignal() : exitNo);
+  const int answer = failure.kind == "Usage" ? exitUsage : exitNo;
+  return fail("stream", options.json, failure, stopSignal() != 0 ? 128 + stopSignal() : answer);
 }
 
 int runStream(const StreamOptions& options) {

@@ -6,10 +6,10 @@
 namespace rdmagpu::cli {
 
 /// What is wrong with what the user gave. Decides nothing by itself: every kind ends in exit code 1 but
-/// Interrupted, which is the user's own wish.
+/// BadValue, which is a wrong command line, and Interrupted, which is the user's own wish.
 enum class InputErrorKind : std::uint8_t {
-  BadValue,      ///< An option's value breaks a rule.
-  Contradiction, ///< Two options, or an option and the file, say different things.
+  BadValue,      ///< An option's value breaks a rule, or options do not go together, whatever the file holds.
+  Contradiction, ///< An option and the file say different things.
   BadFormat,     ///< The file's content breaks its format's rules.
   Truncated,     ///< The input ends in the middle of a frame or header.
   Empty,         ///< The input holds no frame at all.

@@ -54,31 +54,41 @@ struct RawFrame {
   std::string description;
 };
 
+InputError badValue(std::string message) { return {InputErrorKind::BadValue, std::move(message)}; }
+
 Expected<RawFrame> frameOfPicture(PixelFormat format, PictureSize size, std::optional<std::size_t> bytes) {
   const auto computed = frameBytes(format, size);
   if(!computed)
     return computed.error();
   const std::string picture = fmt::format("{}x{} {}", size.width, size.height, name(format));
   if(bytes && *bytes != *computed)
-    return InputError{InputErrorKind::Contradiction,
-                      fmt::format("--bytes {} contradicts --pix and --size: a frame of {} has {} bytes",
-                                  *bytes, picture, *computed)};
+    return badValue(fmt::format("--bytes {} contradicts --pix and --size: a frame of {} has {} bytes", *bytes,
+                                picture, *computed));
   return RawFrame{*computed, "raw " + picture};
 }
 
-Expected<RawFrame> frameOfOptions(const FrameOptions& options, const std::string& name) {
+/// Of --pix and --size one is there.
+InputError halfAPicture(const FrameOptions& options) {
+  const std::string half =
+      options.pixelFormat
+          ? fmt::format("--pix {} needs --size WxH", name(*options.pixelFormat))
+          : fmt::format("--size {}x{} needs --pix FORMAT", options.size->width, options.size->height);
+  return badValue(
+      half + " beside it, to say what a raw frame is" +
+      (options.bytes ? fmt::format("; or leave it out: --bytes {} says enough", *options.bytes) : ""));
+}
+
+Expected<RawFrame> frameOfOptions(const FrameOptions& options, const std::string& file) {
   if(options.pixelFormat && options.size)
     return frameOfPicture(*options.pixelFormat, *options.size, options.bytes);
-  if(options.pixelFormat)
-    return InputError{InputErrorKind::BadValue, name + ": --pix needs --size WIDTHxHEIGHT beside it"};
-  if(options.size)
-    return InputError{InputErrorKind::BadValue, name + ": --size needs --pix FORMAT beside it"};
+  if(options.pixelFormat || options.size)
+    return halfAPicture(options);
   if(!options.bytes)
     return InputError{InputErrorKind::BadFormat,
-                      name + ": is not Y4M, so what a frame is must be said: --pix FORMAT and --size "
+                      file + ": is not Y4M, so what a frame is must be said: --pix FORMAT and --size "
                              "WIDTHxHEIGHT, or --bytes N"};
   if(*options.bytes == 0)
-    return InputError{InputErrorKind::BadValue, "--bytes 0: a frame has at least 1 byte"};
+    return badValue("--bytes 0: a frame has at least 1 byte");
   return RawFrame{*options.bytes, fmt::format("raw frames of {} bytes", *options.bytes)};
 }
 

@@ -99,10 +99,19 @@ TEST(RawReader, WithoutOptionsTheyAreNamed) {
 TEST(RawReader, PixAndSizeNeedEachOther) {
   const TempDir dir;
   const std::string path = dir.write("clip", "abcd");
+  expectError(readAll(path, {.pixelFormat = PixelFormat::Gray, .size = {}, .bytes = {}}).error,
+              InputErrorKind::BadValue, "--pix gray needs --size WxH beside it");
+  expectError(readAll(path, {.pixelFormat = {}, .size = PictureSize{2, 2}, .bytes = {}}).error,
+              InputErrorKind::BadValue, "--size 2x2 needs --pix FORMAT beside it");
+}
+
+TEST(RawReader, BytesDoNotNeedHalfAPicture) {
+  const TempDir dir;
+  const std::string path = dir.write("clip", "abcd");
   expectError(readAll(path, {.pixelFormat = PixelFormat::Gray, .size = {}, .bytes = 4}).error,
-              InputErrorKind::BadValue, path + ": --pix needs --size");
+              InputErrorKind::BadValue, "or leave it out: --bytes 4 says enough");
   expectError(readAll(path, {.pixelFormat = {}, .size = PictureSize{2, 2}, .bytes = 4}).error,
-              InputErrorKind::BadValue, path + ": --size needs --pix");
+              InputErrorKind::BadValue, "or leave it out: --bytes 4 says enough");
 }
 
 TEST(RawReader, BytesBesidePictureMustAgree) {
@@ -112,7 +121,7 @@ TEST(RawReader, BytesBesidePictureMustAgree) {
   options.bytes = 4;
   EXPECT_FALSE(readAll(path, options).error);
   options.bytes = 5;
-  expectError(readAll(path, options).error, InputErrorKind::Contradiction,
+  expectError(readAll(path, options).error, InputErrorKind::BadValue,
               "--bytes 5 contradicts --pix and --size: a frame of 2x2 gray has 4 bytes");
 }
 

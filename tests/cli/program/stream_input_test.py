@@ -7,10 +7,10 @@ from support import Y4M_FRAME, ProgramTest, finish, frames, run, start, y4m
 
 
 class BadInput(ProgramTest):
-    def refused(self, content, arguments, *texts, kind=None):
+    def refused(self, content, arguments, *texts, kind=None, code=1):
         """Before any frame."""
         outcome = run("stream", self.file("clip", content), *arguments, "--json")
-        self.assertFails(outcome, 1, "rdmagpu: stream: ", *texts)
+        self.assertFails(outcome, code, "rdmagpu: stream: ", *texts)
         self.assertEqual(set(outcome.json), {"error"})
         if kind:
             self.assertEqual(outcome.json["error"]["kind"], kind)
@@ -41,8 +41,18 @@ class BadInput(ProgramTest):
         self.refused(b"YUV4MPEG2", [], "Y4M header", kind="Truncated")
         self.refused(b"YUV4MPEG2 W64 H48", [], "Y4M header", kind="Truncated")
 
-    def test_odd_widths_of_packed_formats(self):
-        self.refused(bytes(100), ["--pix", "uyvy422", "--size", "5x2"], "uyvy422", "5")
+    def test_options_that_do_not_go_together_are_a_wrong_command_line(self):
+        for arguments, text in [(["--pix", "gray"], "--pix gray needs --size"), (["--size", "5x2"], "--size 5x2 needs --pix"),
+                                (["--pix", "gray", "--bytes", "10"], "--bytes 10 says enough"),
+                                (["--pix", "gray", "--size", "5x2", "--bytes", "9"], "--bytes 9 contradicts"),
+                                (["--pix", "uyvy422", "--size", "5x2"], "5x2 uyvy422: the width must be even")]:
+            with self.subTest(arguments=arguments):
+                self.refused(bytes(100), arguments, text, "hint: 'rdmagpu stream --help'", kind="Usage", code=2)
+
+    def test_y4m_needs_no_companions(self):
+        clip = self.file("clip.y4m", y4m(frames(1, Y4M_FRAME)))
+        for arguments in (["--pix", "yuv420p"], ["--size", "64x48"]):
+            self.assertEqual(run("stream", clip, *arguments).code, 0)
 
     def test_a_file_that_does_not_divide(self):
         self.refused(bytes(1001), ["--bytes", "100"], "1001", "100")

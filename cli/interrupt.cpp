@@ -1,6 +1,7 @@
 #include "interrupt.hpp"
 
 #include <csignal>
+#include <cstddef>
 
 namespace rdmagpu::cli {
 namespace {
@@ -15,15 +16,25 @@ void onSignal(int signal) {
   stop.store(true);
 }
 
+/// Changes what a signal does, but for one that nohup has switched off. Returns what it did.
+struct sigaction replaceAction(int signal, const struct sigaction& action) noexcept {
+  struct sigaction before {};
+  ::sigaction(signal, nullptr, &before);
+  if(signal != SIGHUP || before.sa_handler != SIG_IGN)
+    ::sigaction(signal, &action, nullptr);
+  return before;
+}
+
 } // namespace
 
 void catchSignals() noexcept {
   struct sigaction action {};
   action.sa_handler = onSignal;
-  // Without SA_RESTART, so that a blocking read returns.
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
+  for(const int signal : endingSignals) {
+    // Without SA_RESTART, so that a blocking read returns.
+    action.sa_flags = signal == SIGHUP ? 0 : static_cast<int>(SA_RESETHAND);
+    replaceAction(signal, action);
+  }
 }
 
 void ignoreOutputSignals() noexcept {
@@ -33,16 +44,16 @@ void ignoreOutputSignals() noexcept {
   ::sigaction(SIGXFSZ, &ignore, nullptr);
 }
 
-DefaultSignals::DefaultSignals() noexcept : m_interrupt{}, m_terminate{} {
+DefaultSignals::DefaultSignals() noexcept : m_before{} {
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
-  ::sigaction(SIGINT, &standard, &m_interrupt);
-  ::sigaction(SIGTERM, &standard, &m_terminate);
+  for(std::size_t i = 0; i < endingSignals.size(); ++i)
+    m_before[i] = replaceAction(endingSignals[i], standard);
 }
 
 DefaultSignals::~DefaultSignals() {
-  ::sigaction(SIGINT, &m_interrupt, nullptr);
-  ::sigaction(SIGTERM, &m_terminate, nullptr);
+  for(std::size_t i = 0; i < endingSignals.size(); ++i)
+    ::sigaction(endingSignals[i], &m_before[i], nullptr);
 }
 
 std::atomic<bool>& stopFlag() noexcept { return stop; }
@@ -53,8 +64,8 @@ void waitForSignal() noexcept {
   sigset_t block{};
   sigset_t before{};
   ::sigemptyset(&block);
-  ::sigaddset(&block, SIGINT);
-  ::sigaddset(&block, SIGTERM);
+  for(const int signal : endingSignals)
+    ::sigaddset(&block, signal);
   // Blocked while looking, so that none comes between the look and the sleep.
   ::pthread_sigmask(SIG_BLOCK, &block, &before);
   while(stopSignal() == 0)

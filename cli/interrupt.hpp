@@ -1,19 +1,24 @@
 #pragma once
+#include <array>
 #include <atomic>
 #include <csignal>
 
 namespace rdmagpu::cli {
 
-/// From now on the first SIGINT or SIGTERM only sets the flag, so that the command ends in good order; the
-/// second ends the process at once.
+/// The signals that tell the program to end: Ctrl-C, `kill`, and a terminal that goes away.
+inline constexpr std::array endingSignals{SIGINT, SIGTERM, SIGHUP};
+
+/// From now on the first of those signals only sets the flag, so that the command ends in good order; the
+/// second of its kind ends the process at once. Not so SIGHUP, which shell and kernel may both send for one
+/// terminal; if the program was started to ignore it, as nohup does, it stays ignored.
 void catchSignals() noexcept;
 
 /// For every command: a write to a closed pipe or beyond the limit on file sizes is an error with a message,
 /// not a signal that ends the process.
 void ignoreOutputSignals() noexcept;
 
-/// While it lives SIGINT and SIGTERM end the process at once, as they do before catchSignals(): for what
-/// cannot look at the flag, such as the kernel while it populates memory.
+/// While it lives those signals end the process at once, as they do before catchSignals(): for what cannot
+/// look at the flag, such as the kernel while it populates memory.
 class DefaultSignals {
 public:
   DefaultSignals() noexcept;
@@ -22,8 +27,7 @@ public:
   DefaultSignals& operator=(const DefaultSignals&) = delete;
 
 private:
-  struct sigaction m_interrupt;
-  struct sigaction m_terminate;
+  std::array<struct sigaction, endingSignals.size()> m_before;
 };
 
 /// Set by a signal, or by a command that wants its own blocking reads and writes to end.

@@ -87,7 +87,7 @@ class Alloc(ProgramTest):
         self.assertFails(run("alloc", "--node", "1000", *SMALL), 1, "NUMA node")
 
     def hold(self, number):
-        process = start("alloc", "--hold", *SMALL)
+        process = start("alloc", "--hold", *SMALL, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
         told = process.stderr.readline()
         self.assertIn(b"held until", told)
         process.send_signal(number)
@@ -97,6 +97,9 @@ class Alloc(ProgramTest):
         outcome = self.hold(signal.SIGINT)
         self.assertEqual(outcome.code, 130)
         self.assertIn("SLOT", outcome.out)
+
+    def test_hold_ends_with_129_when_its_terminal_goes_away(self):
+        self.assertEqual(self.hold(signal.SIGHUP).code, 129)
 
     def test_hold_ends_with_0_when_told_to(self):
         self.assertEqual(self.hold(signal.SIGTERM).code, 0)

@@ -173,10 +173,10 @@ class Damage(ProgramTest):
 
 
 class Interrupt(ProgramTest):
-    def stalled(self, *arguments):
+    def stalled(self, *arguments, **options):
         """A stream that has put out three frames and waits for its input."""
         payloads = frames(3, Y4M_FRAME)
-        process = start("stream", "-", "--out", "-", *arguments)
+        process = start("stream", "-", "--out", "-", *arguments, **options)
         # The fourth has begun, so that the reader is in its middle.
         process.stdin.write(y4m(payloads) + b"FRAME\n123")
         process.stdin.flush()
@@ -192,12 +192,26 @@ class Interrupt(ProgramTest):
             self.assertEqual(outcome.code, 130, outcome.err)
             self.assertRegex(outcome.err, r"(?m)^frames +3 \(3 checked, 0 mismatches\)")
 
-    def test_sigterm_does_too(self):
-        process = self.stalled()
-        process.terminate()
-        outcome = finish(process)
-        self.assertEqual(outcome.code, 143)
-        self.assertRegex(outcome.err, r"(?m)^frames +3 ")
+    def test_sigterm_and_a_terminal_that_goes_away_do_too(self):
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            process = self.stalled(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
+            process.send_signal(number)
+            outcome = finish(process)
+            self.assertEqual(outcome.code, 128 + number)
+            self.assertRegex(outcome.err, r"(?m)^frames +3 ")
+
+    def test_shell_and_kernel_may_both_tell_that_the_terminal_went_away(self):
+        process = self.stalled(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(finish(process).code, 129)
+
+    def test_nohup_is_heeded(self):
+        process = self.stalled(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process.send_signal(signal.SIGHUP)
+        outcome = finish(process, input=bytes(Y4M_FRAME - 3))
+        self.assertEqual(outcome.code, 0, outcome.err)
+        self.assertRegex(outcome.err, r"(?m)^frames +4 ")
 
     def test_ctrl_c_while_the_input_is_preloaded(self):
         process = start("stream", "-", "--preload", "--json")

@@ -21,8 +21,12 @@ public:
     m_parts.feed.expectTake();
   }
 
+  /// Before the peer's thread is.
+  void peerStarts() noexcept { m_startedAt = steadyNow(); }
+  std::int64_t startedAt() const noexcept { return m_startedAt; }
+
   bool frame(std::uint64_t sequence, std::uint32_t slot, std::span<const std::byte> bytes) override {
-    m_parts.tally.add(bytes.size(), m_times.get(sequence));
+    m_parts.tally.add(bytes.size(), availableAt(sequence));
     m_parts.check.check(sequence, slot, bytes, {});
     if(m_parts.out) {
       const auto written = m_parts.out->write(bytes);
@@ -37,14 +41,21 @@ public:
   const std::optional<Failure>& failure() const noexcept { return m_failure; }
 
 private:
+  /// The frames that fill the slots before the peer starts would otherwise wait longer than it all takes.
+  std::optional<std::int64_t> availableAt(std::uint64_t sequence) const noexcept {
+    const auto published = m_times.get(sequence);
+    return published ? std::optional(std::max(*published, m_startedAt)) : std::nullopt;
+  }
+
   const StreamParts& m_parts;
   const PublishTimes& m_times;
+  std::int64_t m_startedAt{};
   std::optional<Failure> m_failure;
 };
 
 class Producer {
 public:
-  Producer(const StreamParts& parts, PublishTimes& times, FrameSink& sink)
+  Producer(const StreamParts& parts, PublishTimes& times, CheckingSink& sink)
       : m_parts(parts), m_times(times), m_sink(sink) {}
 
   /// Returns once every frame was published, or no more are wanted.
@@ -76,13 +87,12 @@ public:
     }
   }
 
-  std::int64_t startedAt() const noexcept { return m_startedAt; }
   /// The peer came to its end before the input did.
   bool peerLeft() const noexcept { return m_peerLeft; }
 
 private:
   bool startPeer() {
-    m_startedAt = steadyNow();
+    m_sink.peerStarts();
     const auto started = m_parts.peer.startPlayout(m_parts.ring, m_sink);
     if(!started)
       m_failure = failureOf(started.error());
@@ -125,11 +135,10 @@ private:
 
   const StreamParts& m_parts;
   PublishTimes& m_times;
-  FrameSink& m_sink;
+  CheckingSink& m_sink;
   LiveLine m_live;
   bool m_started{};
   bool m_peerLeft{};
-  std::int64_t m_startedAt{};
   std::optional<Failure> m_failure;
 };
 
@@ -150,7 +159,7 @@ StreamEnd runPlayout(const StreamParts& parts) {
   if(!end.failure)
     producer.awaitPeer();
   parts.peer.stop();
-  end.nanoseconds = std::max<std::int64_t>(parts.tally.totals().lastAt - producer.startedAt(), 0);
+  end.nanoseconds = std::max<std::int64_t>(parts.tally.totals().lastAt - sink.startedAt(), 0);
   if(!end.failure)
     end.failure = sink.failure();
   if(!end.failure)

@@ -3,6 +3,7 @@
 import os
 import pty
 import signal
+import time
 import unittest
 
 from support import Y4M_FRAME, ProgramTest, finish, frames, run, start, y4m
@@ -42,6 +43,16 @@ class Stream(ProgramTest):
             report = self.report("-", *arguments, "--out", self.path("out"), input=y4m(payloads))
             self.assertEqual(report["frames"], 20)
             self.assertEqual(self.read("out"), b"".join(payloads))
+
+    def test_the_wait_for_the_peer_to_start_is_no_latency(self):
+        payloads = frames(4, Y4M_FRAME)
+        process = start("stream", "-", "--playout", "--slots", 2, "--json")
+        process.stdin.write(y4m(payloads[:1]))
+        process.stdin.flush()
+        time.sleep(0.3)  # the first frame waits in its slot for the second to fill
+        outcome = finish(process, input=y4m(payloads[1:], b"")[len(b"YUV4MPEG2 \n"):])
+        self.assertEqual(outcome.code, 0, outcome.err)
+        self.assertLessEqual(outcome.json["latency_ns"]["max"], outcome.json["seconds"] * 1e9 + 1)
 
     def test_raw_frames(self):
         payloads = frames(5, 2 * 64 * 48)

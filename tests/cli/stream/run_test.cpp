@@ -76,6 +76,7 @@ TEST_P(Run, EveryFrameComesThrough) {
   EXPECT_EQ(counts.checked, frameCount);
   EXPECT_EQ(counts.mismatches, 0U);
   EXPECT_GT(end.nanoseconds, 0);
+  EXPECT_LE(tally.latency().max(), end.nanoseconds);
 }
 
 TEST_P(Run, ATornFrameIsFoundAndTheRestComesThrough) {

@@ -159,74 +159,80 @@ int conclude(const StreamOptions& options, const StreamReport& report, std::opti
   return exitCode;
 }
 
-std::optional<Failure> finishOutput(std::optional<FrameWriter>& out) {
-  if(!out)
-    return {};
-  if(const auto finished = out->finish(); !finished)
-    return failureOf(finished.error());
-  return {};
+/// Before anything was opened or allocated.
+StreamReport emptyReport(const StreamOptions& options) {
+  return {.input = options.input,
+          .peer = options.peer.text,
+          .playout = options.playout,
+          .policy = options.policy};
 }
 
-/// `failure` when a signal has ended what failed: then it is the signal that is told.
-int refuse(const StreamOptions& options, const Failure& failure) {
-  const int answer = failure.kind == "Usage" ? exitUsage : exitNo;
-  return fail("stream", options.json, failure, stopSignal() != 0 ? 128 + stopSignal() : answer);
+/// The end of a stream whose frames never began to move. A signal is answered as it is later: with a report.
+int refuse(const StreamOptions& options, StreamReport report, const Failure& failure) {
+  report.interrupted = stopSignal() != 0;
+  if(report.interrupted)
+    return conclude(options, report, failure.kind == "Interrupted" ? std::nullopt : std::optional(failure));
+  return fail("stream", options.json, failure, failure.kind == "Usage" ? exitUsage : exitNo);
+}
+
+/// Moves the frames and completes the report.
+int moveFrames(const StreamOptions& options, StreamReport report, const StreamParts& parts) {
+  StreamEnd end = options.playout ? runPlayout(parts) : runCapture(parts);
+  if(parts.out) {
+    if(const auto finished = parts.out->finish(); !finished && !end.failure)
+      end.failure = failureOf(finished.error());
+  }
+  report.proof = proofOf(parts.buffer, options.playout, parts.check.counts());
+  report.totals = parts.tally.totals();
+  report.latency = parts.tally.latency();
+  report.check = parts.check.counts();
+  report.ring = parts.ring.counters();
+  report.nanoseconds = end.nanoseconds;
+  report.interrupted = stopSignal() != 0;
+  return conclude(options, report, std::move(end.failure));
 }
 
 int runStream(const StreamOptions& options) {
   catchSignals();
+  StreamReport report = emptyReport(options);
   if(!options.peer.present)
-    return refuse(options, absentPeer(options.peer));
+    return refuse(options, report, absentPeer(options.peer));
   auto reader = openInput(options);
   if(reader.failure)
-    return refuse(options, *reader.failure);
+    return refuse(options, report, *reader.failure);
   FrameReader& input = **reader.value;
+  report.input = fmt::format("{} ({})", options.input, input.describe());
   const auto rate = paceOf(options, input);
   if(rate.failure)
-    return refuse(options, *rate.failure);
+    return refuse(options, report, *rate.failure);
   const auto buffer = allocate(options, input.frameBytes());
   if(buffer.failure)
-    return refuse(options, *buffer.failure);
+    return refuse(options, report, *buffer.failure);
+  report.memory = buffer.value->facts();
+  report.proof = buffer.value->proof();
   auto peer = makePeer(options, *rate.value, *buffer.value);
   if(peer.failure)
-    return refuse(options, *peer.failure);
+    return refuse(options, report, *peer.failure);
   auto ring = SlotRing::make({options.buffer.slots, options.policy});
   if(!ring)
-    return refuse(options, failureOf(ring.error()));
+    return refuse(options, report, failureOf(ring.error()));
   auto out = openOutput(options, input);
   if(out.failure)
-    return refuse(options, *out.failure);
+    return refuse(options, report, *out.failure);
   const auto feed = makeFeed(options, input, *ring);
   if(feed.failure)
-    return refuse(options, *feed.failure);
-
+    return refuse(options, report, *feed.failure);
   FrameCheck check(**feed.value, options.check, options.buffer.slots);
   Tally tally;
-  const StreamParts parts{.buffer = *buffer.value,
-                          .ring = *ring,
-                          .peer = *peer.value,
-                          .feed = **feed.value,
-                          .check = check,
-                          .tally = tally,
-                          .out = *out.value ? &**out.value : nullptr,
-                          .stop = stopFlag()};
-  StreamEnd end = options.playout ? runPlayout(parts) : runCapture(parts);
-  if(auto failure = finishOutput(*out.value); failure && !end.failure)
-    end.failure = std::move(failure);
-  return conclude(options,
-                  {.input = fmt::format("{} ({})", options.input, input.describe()),
-                   .peer = options.peer.text,
-                   .playout = options.playout,
-                   .policy = options.policy,
-                   .memory = buffer.value->facts(),
-                   .proof = proofOf(*buffer.value, options.playout, check.counts()),
-                   .totals = tally.totals(),
-                   .latency = tally.latency(),
-                   .check = check.counts(),
-                   .ring = ring->counters(),
-                   .nanoseconds = end.nanoseconds,
-                   .interrupted = stopSignal() != 0},
-                  std::move(end.failure));
+  return moveFrames(options, report,
+                    {.buffer = *buffer.value,
+                     .ring = *ring,
+                     .peer = *peer.value,
+                     .feed = **feed.value,
+                     .check = check,
+                     .tally = tally,
+                     .out = *out.value ? &**out.value : nullptr,
+                     .stop = stopFlag()});
 }
 
 } // namespace

@@ -23,8 +23,9 @@ const char* policyName(RingPolicy policy) {
 }
 
 std::string framesText(const StreamReport& report) {
-  return fmt::format("{} ({} checked, {} {})", report.totals.frames, report.check.checked,
-                     report.check.mismatches, report.check.mismatches == 1 ? "mismatch" : "mismatches");
+  return fmt::format("{} ({} checked, {} {}){}", report.totals.frames, report.check.checked,
+                     report.check.mismatches, report.check.mismatches == 1 ? "mismatch" : "mismatches",
+                     report.interrupted ? ", then interrupted" : "");
 }
 
 std::string latencyText(const LatencyHistogram& latency) {
@@ -33,6 +34,17 @@ std::string latencyText(const LatencyHistogram& latency) {
   return fmt::format("p50 {}, p95 {}, p99 {}, max {}", durationText(latency.percentile(50)),
                      durationText(latency.percentile(95)), durationText(latency.percentile(99)),
                      durationText(latency.max()));
+}
+
+/// Null rather than 0, which would be a good one.
+Json latencyAsJson(const LatencyHistogram& latency) {
+  const auto value = [&](std::int64_t nanoseconds) {
+    return latency.count() == 0 ? Json() : Json(nanoseconds);
+  };
+  return {{"p50", value(latency.percentile(50))},
+          {"p95", value(latency.percentile(95))},
+          {"p99", value(latency.percentile(99))},
+          {"max", value(latency.max())}};
 }
 
 std::string place(const Mismatch& mismatch) {
@@ -56,6 +68,7 @@ double StreamReport::bytesPerSecond() const noexcept { return perSecond(totals.b
 double StreamReport::framesPerSecond() const noexcept { return perSecond(totals.frames, nanoseconds); }
 
 std::string reportText(const StreamReport& report) {
+  const std::string proof = proofText(report.proof);
   return factLines({
       {"input", report.input},
       {"direction", report.playout ? fmt::format("playout: CPU -> slots -> {} peer", report.peer)
@@ -66,16 +79,15 @@ std::string reportText(const StreamReport& report) {
       {"throughput", fmt::format("{:.1f} fps, {:.2f} GB/s, {} in all", report.framesPerSecond(),
                                  report.bytesPerSecond() / 1e9, durationText(report.nanoseconds))},
       {"latency", latencyText(report.latency)},
-      {"memory", memoryLine(report.memory)},
-      {"path", "direct (host memory, consumer on the CPU)"},
-      {"proof", proofText(report.proof)},
+      {"memory", report.memory ? memoryLine(*report.memory) : "none yet"},
+      {"path", report.memory ? "direct (host memory, consumer on the CPU)" : "none yet"},
+      {"proof", proof.empty() ? "none yet" : proof},
   });
 }
 
 Json toJson(const StreamReport& report) {
-  const LatencyHistogram& latency = report.latency;
-  return {{"api", name(report.memory.api)},
-          {"path", "direct"},
+  return {{"api", report.memory ? Json(name(report.memory->api)) : Json()},
+          {"path", report.memory ? Json("direct") : Json()},
           {"proof", toJson(report.proof)},
           {"direction", report.playout ? "playout" : "capture"},
           {"input", report.input},
@@ -92,14 +104,10 @@ Json toJson(const StreamReport& report) {
           {"bytes", report.totals.bytes},
           {"seconds", static_cast<double>(report.nanoseconds) / 1e9},
           {"bytes_per_second", report.bytesPerSecond()},
-          {"latency_ns",
-           {{"p50", latency.percentile(50)},
-            {"p95", latency.percentile(95)},
-            {"p99", latency.percentile(99)},
-            {"max", latency.max()}}},
+          {"latency_ns", latencyAsJson(report.latency)},
           {"interrupted", report.interrupted},
           {"first_mismatches", mismatchList(report.check)},
-          {"facts", toJson(report.memory)}};
+          {"facts", report.memory ? toJson(*report.memory) : Json()}};
 }
 
 std::optional<Failure> mismatchFailure(const CheckCounts& check) {

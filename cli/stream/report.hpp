@@ -16,16 +16,16 @@ namespace rdmagpu::cli {
 
 /// What `stream` has to say at its end, however it came to it.
 struct StreamReport {
-  std::string input; ///< The file's name and what it holds.
+  std::string input; ///< The file's name and, once it was opened, what it holds.
   std::string peer;
   bool playout{};
   RingPolicy policy{};
-  BufferFacts memory;
-  Proof proof;
-  Tally::Totals totals;
-  LatencyHistogram latency;
-  CheckCounts check;
-  RingCounters ring;
+  std::optional<BufferFacts> memory{}; ///< Empty: it ended before there was any.
+  Proof proof{};
+  Tally::Totals totals{};
+  LatencyHistogram latency{};
+  CheckCounts check{};
+  RingCounters ring{};
   std::int64_t nanoseconds{};
   bool interrupted{};
 

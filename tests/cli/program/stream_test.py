@@ -232,8 +232,31 @@ class Interrupt(ProgramTest):
             pass
         process.send_signal(signal.SIGINT)
         outcome = finish(process)
-        self.assertEqual(outcome.code, 130, outcome.err)
-        self.assertEqual(outcome.json["error"]["kind"], "Interrupted")
+        self.assertEqual((outcome.code, outcome.err), (130, ""))
+        report = outcome.json
+        self.assertEqual((report["frames"], report["interrupted"], report["api"]), (0, True, "host"))
+        self.assertIn("64x48", report["input"])
+        self.assertEqual(set(report["latency_ns"].values()), {None})
+        self.assertNotIn("error", report)
+
+    def test_ctrl_c_before_the_input_says_what_it_is(self):
+        os.mkfifo(self.path("nobody-writes"))
+        for arguments in (["-"], [self.path("nobody-writes"), "--playout"]):
+            text, json = self.interrupted_at_once(*arguments), self.interrupted_at_once(*arguments, "--json").json
+            self.assertRegex(text.out, r"(?m)^frames +0 \(0 checked, 0 mismatches\), then interrupted\n")
+            self.assertRegex(text.out, r"(?m)^memory +none yet\n")
+            self.assertEqual((json["input"], json["frames"], json["interrupted"]), (arguments[0], 0, True))
+            self.assertEqual((json["api"], json["path"], json["facts"]), (None, None, None))
+            self.assertNotIn("error", json)
+
+    def interrupted_at_once(self, *arguments):
+        process = start("stream", *arguments)
+        while not self.waits(process):
+            pass
+        process.send_signal(signal.SIGINT)
+        outcome = finish(process)
+        self.assertEqual((outcome.code, outcome.err), (130, ""))
+        return outcome
 
     @staticmethod
     def waits(process):

@@ -58,6 +58,10 @@ struct Allocation {
   std::optional<Error> exportError;
 };
 
+Failure exportFailure(const Allocation& allocation) {
+  return failureOf(*allocation.exportError, allocConfigOptions);
+}
+
 Json slotAsJson(const Allocation& allocation, std::size_t index) {
   const RdmaGpuSlot slot = allocation.buffer.slot(index);
   const Handoff handoff = allocation.buffer.handoff(index);
@@ -76,25 +80,26 @@ std::string allocationAsJson(const Allocation& allocation) {
   const RdmaGpuBuffer& buffer = allocation.buffer;
   Json selection = Json::array();
   for(const Rejected& rejected : buffer.selection())
-    selection.push_back({{"api", name(rejected.api)}, {"reason", toJson(failureOf(rejected.error))}});
+    selection.push_back(
+        {{"api", name(rejected.api)}, {"reason", toJson(failureOf(rejected.error, allocConfigOptions))}});
   Json slots = Json::array();
   for(std::size_t i = 0; i < buffer.slotCount(); ++i)
     slots.push_back(slotAsJson(allocation, i));
-  return jsonText(
-      {{"api", name(buffer.backend())},
-       {"proof", toJson(buffer.proof())},
-       {"selection", selection},
-       {"facts", toJson(buffer.facts())},
-       {"export_error", allocation.exportError ? toJson(failureOf(*allocation.exportError)) : Json()},
-       {"slots", slots}});
+  return jsonText({{"api", name(buffer.backend())},
+                   {"proof", toJson(buffer.proof())},
+                   {"selection", selection},
+                   {"facts", toJson(buffer.facts())},
+                   {"export_error", allocation.exportError ? toJson(exportFailure(allocation)) : Json()},
+                   {"slots", slots}});
 }
 
 std::string exportText(const Allocation& allocation) {
   if(!allocation.exportError)
     return allocation.region ? "one dma-buf for all slots" : "not asked for (--export)";
-  std::string text = "not possible: " + allocation.exportError->message();
-  for(const char* hint : allocation.exportError->hints())
-    text += std::string("\nhint: ") + hint;
+  const Failure failure = exportFailure(allocation);
+  std::string text = "not possible: " + failure.message;
+  for(const std::string& hint : failure.hints)
+    text += "\nhint: " + hint;
   return text;
 }
 
@@ -135,9 +140,7 @@ int hold(const AllocOptions& options) {
 int runAlloc(const AllocOptions& options) {
   auto made = RdmaGpuBuffer::make(options.config());
   if(!made) {
-    Failure failure = allocationFailure(made.error(), options.buffer.api);
-    if(failure.codeName == "BudgetExceeded")
-      failure.hints.emplace_back("Pass --ignore-budget to try all the same.");
+    const Failure failure = allocationFailure(made.error(), options.buffer.api, allocConfigOptions);
     return fail("alloc", options.json, failure);
   }
   noteUnusedGpu("alloc", options.buffer.gpu, *made);

@@ -38,16 +38,14 @@ const char* name(InputErrorKind kind) noexcept {
 
 } // namespace
 
-Failure failureOf(const Error& error) {
-  Failure failure{.kind = rdmagpu::name(error.kind),
-                  .origin = rdmagpu::name(error.origin),
-                  .call = error.call,
-                  .code = error.code,
-                  .codeName = error.codeName,
-                  .message = error.message()};
-  for(const char* hint : error.hints())
-    failure.hints.emplace_back(hint);
-  return failure;
+Failure failureOf(const Error& error, std::span<const ConfigOption> options) {
+  return {.kind = rdmagpu::name(error.kind),
+          .origin = rdmagpu::name(error.origin),
+          .call = error.call,
+          .code = error.code,
+          .codeName = error.codeName,
+          .message = error.message(),
+          .hints = hintsOf(error, options)};
 }
 
 Failure failureOf(const InputError& error) { return {.kind = name(error.kind), .message = error.message}; }
@@ -59,8 +57,8 @@ Failure usageFailure(const std::string& command, std::string message) {
               fmt::format("'rdmagpu{}{} --help' lists what there is.", command.empty() ? "" : " ", command)}};
 }
 
-Failure allocationFailure(const Error& error, RdmaGpuApi api) {
-  Failure failure = failureOf(error);
+Failure allocationFailure(const Error& error, RdmaGpuApi api, std::span<const ConfigOption> options) {
+  Failure failure = failureOf(error, options);
   if(std::string_view(error.codeName) != "BackendAbsent")
     return failure;
   std::string present;

@@ -1,10 +1,12 @@
 #pragma once
 #include "frames/input_error.hpp"
+#include "hints.hpp"
 
 #include <rdmagpu/error.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,7 +29,8 @@ struct Failure {
   std::vector<std::string> hints{};
 };
 
-Failure failureOf(const Error& error);
+/// `options` are the command's, for the hints.
+Failure failureOf(const Error& error, std::span<const ConfigOption> options = {});
 Failure failureOf(const InputError& error);
 
 /// A wrong command line, which ends in exitUsage.
@@ -35,7 +38,7 @@ Failure usageFailure(const std::string& command, std::string message);
 
 /// Why a buffer of this API could not be made; a backend that this build lacks is told by name, beside
 /// those that it has.
-Failure allocationFailure(const Error& error, RdmaGpuApi api);
+Failure allocationFailure(const Error& error, RdmaGpuApi api, std::span<const ConfigOption> options = {});
 
 /// On stderr, as "rdmagpu: COMMAND: MESSAGE" and a line for each hint.
 void printFailure(const std::string& command, const Failure& failure);

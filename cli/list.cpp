@@ -1,5 +1,6 @@
 #include "command.hpp"
 #include "failure.hpp"
+#include "hints.hpp"
 #include "human.hpp"
 #include "json.hpp"
 #include "options.hpp"
@@ -56,8 +57,8 @@ std::string listAsText(const std::vector<BackendInfo>& all) {
       continue;
     rows.push_back({name(backend.api), "not available, see below", "-", "-"});
     reasons += std::string("\n") + name(backend.api) + ": " + backend.reason.message() + "\n";
-    for(const char* hint : backend.reason.hints())
-      reasons += std::string("  hint: ") + hint + "\n";
+    for(const std::string& hint : hintsOf(backend.reason))
+      reasons += "  hint: " + hint + "\n";
   }
   return columns(rows) + reasons;
 }

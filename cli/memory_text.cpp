@@ -1,5 +1,6 @@
 #include "memory_text.hpp"
 
+#include "hints.hpp"
 #include "human.hpp"
 
 #include <fmt/format.h>
@@ -10,8 +11,8 @@ namespace {
 std::string lockText(const BufferFacts& facts) {
   if(facts.lockError.kind != Errc::None) {
     std::string text = "no: " + facts.lockError.message();
-    for(const char* hint : facts.lockError.hints())
-      text += std::string("\nhint: ") + hint;
+    for(const std::string& hint : hintsOf(facts.lockError))
+      text += "\nhint: " + hint;
     return text;
   }
   if(facts.lockedBytes != 0)

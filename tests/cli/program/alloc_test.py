@@ -81,7 +81,18 @@ class Alloc(ProgramTest):
         self.assertTrue(error["hints"])
 
     def test_more_than_is_free_is_refused_with_the_numbers(self):
-        self.assertFails(run("alloc", "--slots", "1000", "--bytes", "1T"), 1, "available", "--ignore-budget")
+        self.assertFails(run("alloc", "--slots", "1000", "--bytes", "1T"), 1, "available", "fewer or smaller slots")
+
+    def test_hints_name_the_commands_own_options(self):
+        huge = ["--slots", "1000", "--bytes", "1T"]
+        self.assertIn("hint: Set --ignore-budget to try all the same.", run("alloc", *huge).err)
+        self.assertIn("hint: Leave --no-memfd out.", run("alloc", "--export", "--no-memfd", *SMALL).out)
+        hints = run("alloc", "--export", "--no-memfd", "--json", *SMALL).json["export_error"]["hints"]
+        self.assertIn("Leave --no-memfd out.", hints)
+        # verify has no such option, and nobody but a programmer has the library's.
+        for command in ("alloc", "verify"):
+            self.assertNotRegex(run(command, *huge).err, "ignoreBudget|maxSlots")
+        self.assertNotIn("--ignore-budget", run("verify", *huge).err)
 
     def test_a_node_that_is_not_there(self):
         self.assertFails(run("alloc", "--node", "1000", *SMALL), 1, "NUMA node")

@@ -1,0 +1,32 @@
+#pragma once
+#include <rdmagpu/error.hpp>
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmagpu::cli {
+
+/// The option that sets a field of the library's config.
+struct ConfigOption {
+  std::string_view field;
+  std::string_view option;
+};
+
+/// Those fields that hints name. Only `alloc` has the options.
+inline constexpr std::array allocConfigOptions{
+    ConfigOption{"forbidMemfd", "--no-memfd"},
+    ConfigOption{"ignoreBudget", "--ignore-budget"},
+};
+
+/// What to do about an error, in the program's words: for a field of the config its option. A sentence about
+/// a field without an option here, or about a function, is for programmers and is left out.
+std::vector<std::string> hintsOf(const Error& error, std::span<const ConfigOption> options = {});
+
+/// A word that means something in the library only: a field of the config, or a function, which ends in "()".
+/// Empty when there is none in the text.
+std::string_view libraryWord(std::string_view text) noexcept;
+
+} // namespace rdmagpu::cli

@@ -1,0 +1,87 @@
+#include "hints.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+namespace rdmagpu::cli {
+namespace {
+
+/// Of the hints' fields, those that no option sets.
+constexpr std::array<std::string_view, 0> withoutOption{};
+
+/// An error that has these hints, of the library itself.
+Error errorOf(std::string_view codeName) {
+  for(const Hint& hint : hintTable()) {
+    if(hint.origin == Origin::Library && hint.codeName == codeName)
+      return {.kind = Errc::Unsupported, .origin = hint.origin, .code = hint.code, .call = hint.call};
+  }
+  ADD_FAILURE() << "no hint for " << codeName;
+  return {};
+}
+
+std::vector<std::string_view> wordsOf(std::string_view sentence) {
+  std::vector<std::string_view> words;
+  for(std::string_view word; !(word = libraryWord(sentence)).empty();) {
+    words.push_back(word);
+    sentence = {word.end(), sentence.end()};
+  }
+  return words;
+}
+
+std::vector<std::string_view> wordsOfAllHints() {
+  std::vector<std::string_view> all;
+  for(const Hint& hint : hintTable()) {
+    for(const char* sentence : hint.sentences) {
+      const auto words = wordsOf(sentence);
+      all.insert(all.end(), words.begin(), words.end());
+    }
+  }
+  return all;
+}
+
+TEST(Hints, FieldsOfTheConfigAreTheCommandsOptions) {
+  EXPECT_EQ(hintsOf(errorOf("BudgetExceeded"), allocConfigOptions),
+            (std::vector<std::string>{"Ask for fewer or smaller slots.",
+                                      "Raise the memory limit of the container or cgroup.",
+                                      "Set --ignore-budget to try all the same."}));
+  EXPECT_EQ(hintsOf(errorOf("NotMemfd"), allocConfigOptions).front(), "Leave --no-memfd out.");
+}
+
+TEST(Hints, WhatACommandHasNoOptionForIsLeftOut) {
+  EXPECT_EQ(hintsOf(errorOf("BudgetExceeded")),
+            (std::vector<std::string>{"Ask for fewer or smaller slots.",
+                                      "Raise the memory limit of the container or cgroup."}));
+}
+
+TEST(Hints, AnErrorWithoutHintsHasNone) { EXPECT_TRUE(hintsOf(Error{}, allocConfigOptions).empty()); }
+
+TEST(Hints, WordsOfTheLibraryAreToldFromThoseOfTheSystem) {
+  const auto none = std::vector<std::string_view>{};
+  EXPECT_EQ(wordsOf("Set one, or twoWords; call three() (fourWords)."),
+            (std::vector<std::string_view>{"twoWords", "three()", "fourWords"}));
+  EXPECT_EQ(
+      wordsOf("Set LimitMEMLOCK=infinity, vm.nr_hugepages=N, CAP_IPC_LOCK, memfd_create, 'usermod -aG kvm'"),
+      none);
+  EXPECT_EQ(wordsOf(""), none);
+}
+
+TEST(Hints, EveryFieldThatAHintNamesIsMapped) {
+  for(const std::string_view word : wordsOfAllHints()) {
+    const bool known = word.ends_with("()") || std::ranges::count(withoutOption, word) != 0 ||
+                       std::ranges::count(allocConfigOptions, word, &ConfigOption::field) != 0;
+    EXPECT_TRUE(known) << word << ": name its option in cli/hints.hpp, or say above that it has none";
+  }
+}
+
+TEST(Hints, EveryMappedFieldIsNamedByAHint) {
+  const auto words = wordsOfAllHints();
+  for(const ConfigOption& known : allocConfigOptions)
+    EXPECT_NE(std::ranges::count(words, known.field), 0) << known.field;
+}
+
+} // namespace
+} // namespace rdmagpu::cli

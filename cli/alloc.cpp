@@ -218,8 +218,7 @@ void addSlotOptions(CLI::App& app, AllocOptions& options) {
             "Where the peer is on the PCI bus: the nearest GPU or memory is taken")
       ->type_name("PCI")
       ->group("Slots");
-  app.add_flag("--zero", options.zero, "Clear the slots even where the system promises zeros")
-      ->group("Slots");
+  app.add_flag("--zero", options.zero, "Hand the slots out cleared; host memory always is")->group("Slots");
   app.add_flag("--scrub", options.scrub, "Overwrite the slots with zeros before they are given back")
       ->group("Slots");
   app.add_flag("--ignore-budget", options.ignoreBudget, "Try even if more is asked than is free")

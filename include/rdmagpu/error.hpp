@@ -1,7 +1,9 @@
 #pragma once
 #include <rdmagpu/export.hpp>
+#include <rdmagpu/pci_address.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -49,14 +51,15 @@ RDMAGPU_API const char* name(Origin) noexcept;
 struct RDMAGPU_API Error {
   Errc kind{};
   Origin origin{};
-  std::int64_t code{};       ///< The component's own code; errno for `Os`.
-  const char* call = "";     ///< The call that failed, as its vendor spells it.
-  const char* codeName = ""; ///< The vendor's name for `code`, or empty.
-  const char* finding = "";  ///< The doctor's id for this kind of failure; hints() has the sentences.
-  std::uint64_t bytes{};     ///< The size or count that was asked for, when the call had one.
-  std::uint64_t available{}; ///< What there was, or the limit, when that is known.
-  std::int32_t device = -1;  ///< Device ordinal, when there is one.
-  std::int32_t slot = -1;    ///< Slot index, when there is one.
+  std::int64_t code{};             ///< The component's own code; errno for `Os`.
+  const char* call = "";           ///< The call that failed, as its vendor spells it.
+  const char* codeName = "";       ///< The vendor's name for `code`, or empty.
+  const char* finding = "";        ///< The doctor's id for this kind of failure; hints() has the sentences.
+  std::uint64_t bytes{};           ///< The size or count that was asked for, when the call had one.
+  std::uint64_t available{};       ///< What there was, or the limit, when that is known.
+  std::int32_t device = -1;        ///< Device ordinal, when there is one.
+  std::int32_t slot = -1;          ///< Slot index, when there is one.
+  std::optional<PciAddress> pci{}; ///< Of the device that was named, when it was by its address.
 
   /// One line: what failed, the rule it broke, and the numbers. Allocates.
   std::string message() const;

@@ -86,6 +86,7 @@ struct RdmaGpuBufferConfig {
   GpuSelector gpu{};                ///< Chooses the GPU by PCI address, UUID or LUID instead of by ordinal.
   Handoffs accepts{};               ///< Auto: the handoffs that the peer takes.
   std::optional<PciAddress> peer{}; ///< Where the peer is: the nearest GPU, or its NUMA node, is taken.
+                                    ///< An address that this machine has no device at is NotFound.
   bool zeroFill{false}; ///< Hand the slots out cleared. Costs nothing where the system promises that anyway
                         ///< (host memory).
   bool scrubOnDestroy{false}; ///< Overwrite the slots with zeros before the memory is given back.

@@ -93,6 +93,8 @@ std::string Error::message() const {
     text += "; device " + std::to_string(device);
   if(slot >= 0)
     text += "; slot " + std::to_string(slot);
+  if(pci)
+    text += "; PCI device " + pci->text();
   return text;
 }
 

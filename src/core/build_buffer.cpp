@@ -1,6 +1,7 @@
 #include <backend/registry.hpp>
 #include <base/library_error.hpp>
 #include <core/buffer_state.hpp>
+#include <os/pci.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -16,6 +17,15 @@ std::optional<Error> unfit(const char* call, const backend::Backend& backend,
   if(backend.api() == RdmaGpuApi::PciP2p || !config.accepts.contains(backend.handoffKind()))
     return libraryError(call, LibraryCode::PeerCannotAddress);
   return {};
+}
+
+/// Without a device at that address its nearest GPU or memory would be a guess.
+Result<void> checkPeer(const char* call, const RdmaGpuBufferConfig& config) {
+  if(!config.peer || !os::isAbsent(*config.peer))
+    return {};
+  Error error = libraryError(call, LibraryCode::PeerNotFound);
+  error.pci = config.peer;
+  return error;
 }
 
 /// An error of the request itself, which no other backend would answer differently.
@@ -92,6 +102,8 @@ Result<std::unique_ptr<BufferState>> build(const char* call, const RdmaGpuBuffer
   const auto backends = candidates(call, config.api);
   if(!backends)
     return backends.error();
+  if(const auto checked = checkPeer(call, config); !checked)
+    return checked.error();
   if(config.api != RdmaGpuApi::Auto)
     return buildWith(call, *backends->front(), config);
 

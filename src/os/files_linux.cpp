@@ -7,6 +7,11 @@
 #include <charconv>
 
 namespace rdmagpu::os {
+namespace {
+
+bool saysAbsent(const Error& error) noexcept { return error.code == ENOENT || error.code == ENOTDIR; }
+
+} // namespace
 
 Result<std::string> readFile(const std::string& path) {
   constexpr std::size_t most = 1U << 20;
@@ -32,9 +37,19 @@ std::optional<std::string> readIfThere(const std::string& path) {
   auto text = readFile(path);
   if(text)
     return *std::move(text);
-  const auto code = text.error().code;
-  if(code != ENOENT && code != ENOTDIR)
+  if(!saysAbsent(text.error()))
     log(LogLevel::Warning, ("could not read " + path).c_str(), text.error());
+  return {};
+}
+
+std::optional<bool> exists(const std::string& path) {
+  const Fd fd{call::open(path.c_str(), O_PATH | O_CLOEXEC)};
+  if(fd)
+    return true;
+  const Error refusal = call::open.refusal();
+  if(saysAbsent(refusal))
+    return false;
+  log(LogLevel::Warning, ("could not look for " + path).c_str(), refusal);
   return {};
 }
 

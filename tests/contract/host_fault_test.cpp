@@ -11,7 +11,9 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace rdmagpu::test {
@@ -61,6 +63,11 @@ protected:
 
 Result<void> none(const RdmaGpuBuffer&) { return {}; }
 
+std::filesystem::directory_iterator pciDevices() {
+  std::error_code ignored;
+  return std::filesystem::directory_iterator{"/sys/bus/pci/devices", ignored};
+}
+
 TEST_F(HostFault, EveryCallOfACreationFailsOnce) {
   everyCallFailsOnce(standin, [&] { return withBuffer(hostConfig(), none); });
 }
@@ -72,6 +79,17 @@ TEST_F(HostFault, EveryCallOfAStrictCreationFailsOnce) {
 
 TEST_F(HostFault, EveryCallOfAnAnonymousCreationFailsOnce) {
   everyCallFailsOnce(standin, [&] { return withBuffer(hostConfig({.forbidMemfd = true}), none); });
+}
+
+TEST_F(HostFault, EveryCallOfACreationForAPeerFailsOnce) {
+  RdmaGpuBufferConfig config = hostConfig();
+  // Without a list of devices any address is taken.
+  config.peer = PciAddress{};
+  for(const auto& entry : pciDevices())
+    config.peer = PciAddress::parse(entry.path().filename().string());
+  if(const auto made = RdmaGpuBuffer::make(config); !made)
+    GTEST_SKIP() << "no PCI device here: " << made.error().message();
+  everyCallFailsOnce(standin, [&] { return withBuffer(config, none); });
 }
 
 TEST_F(HostFault, EveryCallOfAnExportFailsOnce) {

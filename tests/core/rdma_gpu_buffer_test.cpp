@@ -95,6 +95,23 @@ TEST(RdmaGpuBuffer, AutoReportsABadRequestAsSuch) {
   EXPECT_STREQ(RdmaGpuBuffer::make(config).error().codeName, "SlotCountZero");
 }
 
+TEST(RdmaGpuBuffer, APeerThatThisMachineDoesNotHaveIsRefusedByItsAddress) {
+  if(access("/sys/bus/pci/devices", F_OK) != 0)
+    GTEST_SKIP() << "the kernel lists no PCI devices here";
+  for(const auto api : {RdmaGpuApi::HostFallback, RdmaGpuApi::Auto}) {
+    RdmaGpuBufferConfig config = host;
+    config.api = api;
+    config.peer = PciAddress::parse("fffe:fe:1e.7");
+    const auto refused = RdmaGpuBuffer::make(config);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, Errc::NotFound);
+    EXPECT_STREQ(refused.error().codeName, "PeerNotFound");
+    EXPECT_EQ(refused.error().pci, config.peer);
+    EXPECT_NE(refused.error().message().find("; PCI device fffe:fe:1e.7"), std::string::npos);
+    EXPECT_FALSE(refused.error().hints().empty());
+  }
+}
+
 TEST(RdmaGpuBuffer, HostFactsTellResidentLockedAndPinnedApart) {
   const auto buffer = RdmaGpuBuffer::make(host);
   ASSERT_TRUE(buffer);

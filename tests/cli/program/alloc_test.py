@@ -97,6 +97,17 @@ class Alloc(ProgramTest):
     def test_a_node_that_is_not_there(self):
         self.assertFails(run("alloc", "--node", "1000", *SMALL), 1, "NUMA node")
 
+    @unittest.skipUnless(os.path.isdir("/sys/bus/pci/devices"), "the kernel lists no PCI devices here")
+    def test_a_peer_that_is_not_there(self):
+        outcome = run("alloc", "--peer-pci", "fe:1e.7", "--json", *SMALL)
+        self.assertFails(outcome, 1, "PCI device 0000:fe:1e.7", "lspci -D")
+        self.assertEqual(outcome.json["error"]["kind"], "NotFound")
+
+    @unittest.skipUnless(os.path.isdir("/sys/bus/pci/devices"), "the kernel lists no PCI devices here")
+    def test_a_peer_that_is_there(self):
+        for address in os.listdir("/sys/bus/pci/devices")[:1]:
+            self.assertEqual(run("alloc", "--peer-pci", address, *SMALL).code, 0)
+
     def hold(self, number):
         process = start("alloc", "--hold", *SMALL, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
         told = process.stderr.readline()

@@ -112,8 +112,8 @@ public:
   Result<void> startCapture(SlotRing&, FrameSource&);
   /// Playout: takes the ring's frames as its consumer, reads each into its own memory, gives the slot
   /// back and hands the frame to the sink. Ends with closeConsumer() when the producer or the sink
-  /// does. A paced peer that finds no frame counts an underrun and goes on; before the first one it
-  /// waits.
+  /// does, or when there is no memory for the peer (OutOfMemory in the counters). A paced peer that finds
+  /// no frame counts an underrun and goes on; before the first one it waits.
   Result<void> startPlayout(SlotRing&, FrameSink&);
   /// Closes the peer's side of the ring, which ends its sleeps and waits at once, and joins the thread.
   /// A frame that was published in part is still written to its end, though a consumer that waits for

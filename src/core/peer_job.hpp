@@ -29,7 +29,7 @@ constexpr std::size_t lateBytes = 64;
 /// Writes the source's frames into the ring's slots until there are no more, or none are wanted.
 Ending capture(const PeerJob&, SlotRing&, FrameSource&, PeerThread&);
 
-/// Reads the ring's frames into `memory`, which is as large as the largest slot, and hands them to the sink.
-Ending playOut(const PeerJob&, SlotRing&, FrameSink&, std::span<std::byte> memory, PeerThread&);
+/// Reads the ring's frames into memory of its own and hands them to the sink.
+Ending playOut(const PeerJob&, SlotRing&, FrameSink&, PeerThread&);
 
 } // namespace rdmagpu

@@ -5,17 +5,24 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 namespace rdmagpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
+std::size_t largestSlot(const PeerJob& job) noexcept {
+  std::size_t largest = 0;
+  for(const auto& slot : job.slots)
+    largest = std::max(largest, slot.size());
+  return largest;
+}
+
 class Playout {
 public:
-  Playout(const PeerJob& job, SlotRing& ring, FrameSink& sink, std::span<std::byte> memory,
-          PeerThread& thread) noexcept
-      : m_job(job), m_ring(ring), m_sink(sink), m_memory(memory), m_thread(thread) {}
+  Playout(const PeerJob& job, SlotRing& ring, FrameSink& sink, PeerThread& thread)
+      : m_job(job), m_ring(ring), m_sink(sink), m_memory(largestSlot(job)), m_thread(thread) {}
 
   Ending run();
 
@@ -30,7 +37,7 @@ private:
   const PeerJob& m_job;
   SlotRing& m_ring;
   FrameSink& m_sink;
-  std::span<std::byte> m_memory;
+  std::vector<std::byte> m_memory; ///< The card's own.
   PeerThread& m_thread;
   Clock::time_point m_start{};
   std::optional<RingFrame> m_late; ///< Its slot was given back before its end was read.
@@ -107,7 +114,7 @@ void Playout::read(const RingFrame& frame, std::size_t from, std::size_t to) noe
 
 bool Playout::deliver(const RingFrame& frame, std::size_t bytes) {
   m_thread.countFrame(bytes);
-  return m_sink.frame(frame.sequence, frame.slot, m_memory.first(bytes));
+  return m_sink.frame(frame.sequence, frame.slot, std::span{m_memory}.first(bytes));
 }
 
 bool Playout::deliverLate() {
@@ -121,9 +128,8 @@ bool Playout::deliverLate() {
 
 } // namespace
 
-Ending playOut(const PeerJob& job, SlotRing& ring, FrameSink& sink, std::span<std::byte> memory,
-               PeerThread& thread) {
-  return Playout{job, ring, sink, memory, thread}.run();
+Ending playOut(const PeerJob& job, SlotRing& ring, FrameSink& sink, PeerThread& thread) {
+  return Playout{job, ring, sink, thread}.run();
 }
 
 } // namespace rdmagpu

@@ -4,7 +4,6 @@
 #include <core/peer_thread.hpp>
 #include <rdmagpu/software_peer.hpp>
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -26,12 +25,6 @@ Result<std::span<std::byte>> addressOf(const char* call, const PeerSlot& slot) n
   return std::span{data, slot.size};
 }
 
-Result<void> checkRing(const char* call, const PeerJob& job, const SlotRing& ring) noexcept {
-  if(ring.slotCount() == 0 || ring.slotCount() > job.slots.size())
-    return libraryError(call, LibraryCode::RingLargerThanPeer, ring.slotCount(), job.slots.size());
-  return {};
-}
-
 Result<std::span<std::byte>> range(const char* call, std::span<const std::span<std::byte>> slots,
                                    std::uint32_t slot, std::size_t offset, std::size_t bytes) noexcept {
   if(slot >= slots.size())
@@ -48,8 +41,20 @@ Result<std::span<std::byte>> range(const char* call, std::span<const std::span<s
 
 struct SoftwarePeer::Impl {
   PeerJob job;
-  std::vector<std::byte> memory; ///< The card's own, for playout.
-  PeerThread thread;             ///< Last: it uses the others.
+  PeerThread thread; ///< Last: it uses the job.
+
+  /// Runs `work` on the thread, which then closes the peer's side of the ring.
+  template <class Work>
+  static Result<void> start(const char* call, Impl* self, SlotRing& ring, PeerThread::CloseSide close,
+                            Work work) {
+    if(!self)
+      return libraryError(call, LibraryCode::SlotCountZero);
+    const std::size_t slots = self->job.slots.size();
+    if(ring.slotCount() == 0 || ring.slotCount() > slots)
+      return libraryError(call, LibraryCode::RingLargerThanPeer, ring.slotCount(), slots);
+    return guarded(
+        call, [&] { return self->thread.start(call, ring, close, [self, work] { return work(*self); }); });
+  }
 };
 
 SoftwarePeer::SoftwarePeer(std::unique_ptr<Impl> impl) noexcept : m_impl(std::move(impl)) {}
@@ -82,34 +87,13 @@ Result<SoftwarePeer> SoftwarePeer::make(const SoftwarePeerConfig& config) {
 }
 
 Result<void> SoftwarePeer::startCapture(SlotRing& ring, FrameSource& source) {
-  constexpr const char* call = "SoftwarePeer::startCapture";
-  if(!m_impl)
-    return libraryError(call, LibraryCode::SlotCountZero);
-  return guarded(call, [&]() -> Result<void> {
-    Impl& self = *m_impl;
-    if(const auto checked = checkRing(call, self.job, ring); !checked)
-      return checked;
-    return self.thread.start(call, ring, &SlotRing::closeProducer,
-                             [&] { return capture(self.job, ring, source, self.thread); });
-  });
+  return Impl::start("SoftwarePeer::startCapture", m_impl.get(), ring, &SlotRing::closeProducer,
+                     [&](Impl& self) { return capture(self.job, ring, source, self.thread); });
 }
 
 Result<void> SoftwarePeer::startPlayout(SlotRing& ring, FrameSink& sink) {
-  constexpr const char* call = "SoftwarePeer::startPlayout";
-  if(!m_impl)
-    return libraryError(call, LibraryCode::SlotCountZero);
-  return guarded(call, [&]() -> Result<void> {
-    Impl& self = *m_impl;
-    if(const auto checked = checkRing(call, self.job, ring); !checked)
-      return checked;
-    if(self.memory.empty()) {
-      const auto largest = std::max_element(self.job.slots.begin(), self.job.slots.end(),
-                                            [](const auto& a, const auto& b) { return a.size() < b.size(); });
-      self.memory.resize(largest->size());
-    }
-    return self.thread.start(call, ring, &SlotRing::closeConsumer,
-                             [&] { return playOut(self.job, ring, sink, self.memory, self.thread); });
-  });
+  return Impl::start("SoftwarePeer::startPlayout", m_impl.get(), ring, &SlotRing::closeConsumer,
+                     [&](Impl& self) { return playOut(self.job, ring, sink, self.thread); });
 }
 
 void SoftwarePeer::stop() noexcept {

@@ -1,4 +1,5 @@
 #include <core/software_peer_fixture.hpp>
+#include <support/sanitizer.hpp>
 
 #include <gtest/gtest.h>
 
@@ -189,6 +190,20 @@ TEST(Playout, ASinkThatRunsOutOfMemoryBecomesThatError) {
   produce(ring, buffer, 0, frameBytes);
   peer.wait();
   expectCode(peer.counters().error, LibraryCode::OutOfMemory);
+}
+
+TEST(Playout, APeerThatGetsNoMemoryOfItsOwnSaysSoAndEnds) {
+  if(test::sanitized)
+    GTEST_SKIP() << "a sanitizer ends the process when so much is asked for";
+  std::byte byte{};
+  const PeerSlot endless{HostPointer{&byte}, std::size_t{1} << 60U};
+  SoftwarePeer peer = *SoftwarePeer::make({.slots = {&endless, 1}});
+  SlotRing ring = makeRing(1);
+  Collector sink;
+  ASSERT_TRUE(peer.startPlayout(ring, sink));
+  peer.wait();
+  expectCode(peer.counters().error, LibraryCode::OutOfMemory);
+  EXPECT_EQ(ringtest::acquireStatus(ring), RingStatus::Closed);
 }
 
 TEST(MisbehavingPlayout, StopsWithoutAWord) {

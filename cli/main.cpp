@@ -37,9 +37,21 @@ std::string commandIsMissing(const CLI::App& program) {
   return fmt::format("{} is no command: it is list, alloc, stream or verify", quote(words.front()));
 }
 
+/// CLI11 counts values; a person wants to know which mistake it was. The error begins with the option.
+std::string wrongCount(const CLI::App& program, const std::string& error) {
+  const std::string name = error.substr(0, error.find(':'));
+  const auto chosen = program.get_subcommands();
+  const CLI::Option* option = chosen.empty() ? nullptr : chosen.front()->get_option_no_throw(name);
+  if(!option)
+    return error;
+  return name + (option->results().size() > 1 ? " is given twice: it may be given once" : " needs a value");
+}
+
 int refuse(const CLI::App& program, const CLI::ParseError& error, bool json) {
   const std::string command = chosenCommand(program);
   std::string message = error.what();
+  if(dynamic_cast<const CLI::ArgumentMismatch*>(&error))
+    message = wrongCount(program, message);
   if(command.empty() && dynamic_cast<const CLI::RequiredError*>(&error))
     message = commandIsMissing(program);
   std::replace(message.begin(), message.end(), '\n', ' ');
@@ -54,8 +66,10 @@ int run(int argc, char** argv) {
   program.require_subcommand(1);
   program.footer("'rdmagpu COMMAND --help' says more about each command. Data goes to stdout,\n"
                  "progress and errors to stderr. Exit status: 0 done, 1 the answer is no,\n"
-                 "2 wrong command line, 130 after Ctrl-C.");
+                 "2 wrong command line, 128 and the signal's number after one (Ctrl-C: 130).");
   const std::array commands{addList(program), addAlloc(program), addStream(program), addVerify(program)};
+  for(const Command& command : commands)
+    command.app->group("Commands");
   try {
     program.parse(argc, argv);
   } catch(const CLI::CallForHelp&) {

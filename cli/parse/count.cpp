@@ -9,9 +9,8 @@ namespace rdmagpu::cli {
 Expected<std::uint64_t> parseCount(std::string_view text, std::uint64_t least, std::uint64_t most) {
   const auto value = parseDecimal(text);
   if(!value || *value < least || *value > most)
-    return InputError{
-        InputErrorKind::BadValue,
-        fmt::format("{} is out of range: it is a whole number from {} to {}", quote(text), least, most)};
+    return InputError{InputErrorKind::BadValue,
+                      fmt::format("{} is not a whole number from {} to {}", quote(text), least, most)};
   return *value;
 }
 

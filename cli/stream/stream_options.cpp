@@ -33,7 +33,8 @@ void addInput(CLI::App& app, StreamOptions& options) {
             fmt::format("Pixel format of raw frames, by FFmpeg's name: {}", pixelFormatNames()))
       ->type_name("FORMAT")
       ->group("Input");
-  addParsed(app, "--size", options.size, parsePictureSize, "Size of raw frames in pixels, such as 1920x1080")
+  addParsed(app, "--size", options.size, parsePictureSize,
+            "Size of raw frames in pixels, such as 1920x1080; goes with --pix")
       ->type_name("WxH")
       ->group("Input");
   addParsed(app, "--bytes", options.bytes, parseByteSize,
@@ -122,8 +123,9 @@ CLI::App* addStreamOptions(CLI::App& program, StreamOptions& options) {
               "  rdmagpu stream clip.y4m --rate input --mode newest\n"
               "  rdmagpu stream clip.raw --pix uyvy422 --size 1920x1080 --out copy.raw\n"
               "  rdmagpu stream clip.raw --pix v210 --size 3840x2160 --preload --playout\n"
-              "Exit status: 0 every frame came through, 1 a mismatch or bad input, 130 after\n"
-              "Ctrl-C; what was done so far is reported in each case.");
+              "Exit status: 0 no checked frame is wrong (drops are no mistake), 1 a mismatch or\n"
+              "bad input, 2 wrong command line, 130 after Ctrl-C; what was done so far is\n"
+              "reported in each case.");
   app->callback([&options] {
     if(options.json && options.out == "-")
       throw CLI::ValidationError("--json", "cannot be together with --out -: both write to stdout");

@@ -18,15 +18,16 @@ TEST(Count, TakesBothEndsOfTheRange) {
 
 TEST(Count, RefusesOutsideTheRangeAndNamesIt) {
   expectError(errorOf(parseCount("0", 1, 64)), InputErrorKind::BadValue,
-              "'0' is out of range: it is a whole number from 1 to 64");
-  expectError(errorOf(parseCount("65", 1, 64)), InputErrorKind::BadValue, "'65' is out of range");
+              "'0' is not a whole number from 1 to 64");
+  expectError(errorOf(parseCount("65", 1, 64)), InputErrorKind::BadValue, "'65' is not a whole number");
   expectError(errorOf(parseCount("18446744073709551616", 0, UINT64_MAX)), InputErrorKind::BadValue,
               "from 0 to 18446744073709551615");
 }
 
 TEST(Count, RefusesJunk) {
   for(const char* text : {"", "-1", "+1", "1.0", "4K", " 1", "1 ", "one"})
-    expectError(errorOf(parseCount(text, 0, 64)), InputErrorKind::BadValue, "is a whole number from 0 to 64");
+    expectError(errorOf(parseCount(text, 0, 64)), InputErrorKind::BadValue,
+                "is not a whole number from 0 to 64");
 }
 
 } // namespace

@@ -16,6 +16,9 @@ class Usage(ProgramTest):
         for arguments, texts in [
             (["alloc", "--slots", "0"], ["--slots", "'0'", "from 1 to"]),
             (["alloc", "--slots", "-1"], ["--slots"]),
+            (["alloc", "--slots", "many"], ["--slots: 'many' is not a whole number"]),
+            (["alloc", "--slots"], ["--slots needs a value"]),
+            (["alloc", "--slots", "1", "--slots", "2"], ["--slots is given twice"]),
             (["alloc", "--slots", "5000000000"], ["--slots", "'5000000000'"]),
             (["alloc", "--bytes", "8Q"], ["--bytes", "'8Q'"]),
             (["alloc", "--lock", "maybe"], ["--lock", "'maybe'", "require"]),

@@ -28,6 +28,19 @@ std::string framesText(const StreamReport& report) {
                      report.interrupted ? ", then interrupted" : "");
 }
 
+std::string throughputText(const StreamReport& report) {
+  if(report.nanoseconds == 0)
+    return "not measured";
+  return fmt::format("{:.1f} fps, {:.2f} GB/s, {} in all", report.framesPerSecond(),
+                     report.bytesPerSecond() / 1e9, durationText(report.nanoseconds));
+}
+
+std::string directionText(const StreamReport& report) {
+  const std::string way = report.playout ? fmt::format("playout: CPU -> slots -> {} peer", report.peer)
+                                         : fmt::format("capture: {} peer -> slots -> CPU", report.peer);
+  return fmt::format("{}, {}", way, policyName(report.policy));
+}
+
 std::string latencyText(const LatencyHistogram& latency) {
   if(latency.count() == 0)
     return "not measured";
@@ -71,13 +84,11 @@ std::string reportText(const StreamReport& report) {
   const std::string proof = proofText(report.proof);
   return factLines({
       {"input", report.input},
-      {"direction", report.playout ? fmt::format("playout: CPU -> slots -> {} peer", report.peer)
-                                   : fmt::format("capture: {} peer -> slots -> CPU", report.peer)},
+      {"direction", directionText(report)},
       {"frames", framesText(report)},
       {"drops", fmt::format("{}", report.ring.drops)},
       {"underruns", fmt::format("{}", report.ring.underruns)},
-      {"throughput", fmt::format("{:.1f} fps, {:.2f} GB/s, {} in all", report.framesPerSecond(),
-                                 report.bytesPerSecond() / 1e9, durationText(report.nanoseconds))},
+      {"throughput", throughputText(report)},
       {"latency", latencyText(report.latency)},
       {"memory", report.memory ? memoryLine(*report.memory) : "none yet"},
       {"path", report.memory ? "direct (host memory, consumer on the CPU)" : "none yet"},

@@ -141,7 +141,8 @@ class Stream(ProgramTest):
         clip = self.file("clip.y4m", y4m(frames(3, Y4M_FRAME)))
         outcome = run("stream", clip)
         self.assertEqual((outcome.code, outcome.err), (0, ""))
-        for line in (r"input +.*clip.y4m \(Y4M 64x48 yuv420p 30/1 fps\)", r"frames +3 \(3 checked, 0 mismatches\)",
+        for line in (r"input +.*clip.y4m \(Y4M 64x48 yuv420p 30/1 fps\)",
+                     r"direction +capture: software peer -> slots -> CPU, fifo", r"frames +3 \(3 checked, 0 mismatches\)",
                      r"drops +0", r"throughput +.* fps, .* GB/s", r"latency +p50 .*, p95 .*, p99 .*, max ",
                      r"memory +host, 8 slots", r"path +direct \(host memory, consumer on the CPU\)",
                      r"proof +allocated, written by a software device"):
@@ -245,6 +246,7 @@ class Interrupt(ProgramTest):
             text, json = self.interrupted_at_once(*arguments), self.interrupted_at_once(*arguments, "--json").json
             self.assertRegex(text.out, r"(?m)^frames +0 \(0 checked, 0 mismatches\), then interrupted\n")
             self.assertRegex(text.out, r"(?m)^memory +none yet\n")
+            self.assertRegex(text.out, r"(?m)^throughput +not measured\nlatency +not measured\n")
             self.assertEqual((json["input"], json["frames"], json["interrupted"]), (arguments[0], 0, True))
             self.assertEqual((json["api"], json["path"], json["facts"]), (None, None, None))
             self.assertNotIn("error", json)

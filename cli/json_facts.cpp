@@ -33,6 +33,7 @@ Json toJson(const BufferFacts& facts) {
   json["memfd"] = facts.memfd;
   json["rdma_capable"] = name(facts.rdmaCapable);
   json["writes_need_flush"] = facts.writesNeedFlush;
+  json["cuda_memory"] = facts.cudaMemory == CudaMemory::Auto ? Json() : Json(name(facts.cudaMemory));
   json["tolerated"] = tolerated(facts);
   return json;
 }

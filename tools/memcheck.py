@@ -32,22 +32,23 @@ LIMIT_S = 900
 
 
 def programs(build):
-    """The distinct programs of the tests that GoogleTest discovered."""
+    """The distinct programs of the tests that GoogleTest discovered, with their folder and environment."""
     listing = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], check=True, capture_output=True, text=True)
     found = {}
     for test in json.loads(listing.stdout)["tests"]:
         command = test.get("command", [])
         if any(argument.startswith("--gtest_filter=") for argument in command):
-            directory = next((p["value"] for p in test["properties"] if p["name"] == "WORKING_DIRECTORY"), build)
-            found[command[0]] = directory
-    return sorted(found.items())
+            properties = {p["name"]: p["value"] for p in test["properties"]}
+            environment = dict(setting.split("=", 1) for setting in properties.get("ENVIRONMENT", []))
+            found[command[0]] = (properties.get("WORKING_DIRECTORY", build), environment)
+    return sorted((program, *where) for program, where in found.items())
 
 
-def check(program, directory):
+def check(program, directory, environment):
     start = time.monotonic()
     command = VALGRIND + [program, f"--gtest_filter={LEFT_OUT}", "--gtest_brief=1"]
     try:
-        done = subprocess.run(command, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT_S,
+        done = subprocess.run(command, cwd=directory, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT_S,
                               stdin=subprocess.DEVNULL, errors="replace")
         output, failed = done.stdout, done.returncode != 0
     except subprocess.TimeoutExpired as late:

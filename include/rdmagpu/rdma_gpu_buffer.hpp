@@ -72,6 +72,14 @@ struct HostMemory {
   bool forbidMemfd = false; ///< Anonymous pages only; such slots can be neither exported nor shared.
 };
 
+/// How CUDA's memory is allocated. A peer can be handed either; some capture drivers take only cuMemAlloc's.
+enum class CudaMemory : std::uint8_t {
+  Auto,     ///< Vmm where the driver offers it with RDMA, else MemAlloc.
+  Vmm,      ///< Virtual memory management. Needs no context, and can be shared with another process.
+  MemAlloc, ///< cuMemAlloc. Lives in the context that is current on that GPU in make(), which must then
+            ///< outlive the memory; else in the primary one.
+};
+
 /// What to allocate. The first seven fields are ossia score's, in its order.
 /// Only the fields that `api` needs are read.
 struct RdmaGpuBufferConfig {
@@ -92,6 +100,7 @@ struct RdmaGpuBufferConfig {
   bool scrubOnDestroy{false}; ///< Overwrite the slots with zeros before the memory is given back.
   bool ignoreBudget{false};   ///< Try even if more is asked than maxSlots() says.
   HostMemory host{};          ///< HostFallback only.
+  CudaMemory cudaMemory{CudaMemory::Auto}; ///< Cuda only.
 };
 
 /// Who has pinned the pages for DMA. Locked pages (mlock) stay resident but may still be moved by
@@ -119,9 +128,12 @@ struct BufferFacts {
   bool memfd{};                   ///< Host pages of a memfd: they can be exported and shared.
   Answer rdmaCapable{};           ///< As the driver reports it; Unknown where there is none to ask.
   bool writesNeedFlush{};         ///< A peer's writes are visible only after flushPeerWrites().
+  CudaMemory cudaMemory{};        ///< Cuda: the kind it is, never Auto.
   std::vector<Error> tolerated{}; ///< Failures that the creation survived, each with its call.
 };
 
+/// "auto", "vmm", "mem-alloc".
+RDMAGPU_API const char* name(CudaMemory) noexcept;
 /// "nobody", "peer", "cuda", "hip", "level-zero".
 RDMAGPU_API const char* name(PinnedBy) noexcept;
 
@@ -217,7 +229,7 @@ private:
 /// A buffer on its way to another process: a descriptor of the memory and what it holds.
 ///
 /// Move-only. Holds its own descriptor, so the buffer may go before it was received. Only memory
-/// that the kernel can pass between processes can be shared (host memory: memfd slots).
+/// that the system can pass between processes can be shared (host memory: memfd slots; CUDA: Vmm).
 class RDMAGPU_API SharedBuffer {
 public:
   SharedBuffer() noexcept = default;

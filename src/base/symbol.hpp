@@ -14,4 +14,14 @@ struct Symbol {
   }
 };
 
+/// Where a driver's functions come from: a shared library, or a test's stand-in.
+class SymbolSource {
+public:
+  /// The function of that exact name; null when there is none.
+  virtual void* find(const char* symbol) noexcept = 0;
+
+protected:
+  ~SymbolSource() = default;
+};
+
 } // namespace rdmagpu

@@ -40,6 +40,18 @@ std::optional<RdmaGpuApi> apiNamed(std::string_view text) noexcept {
   return {};
 }
 
+const char* name(CudaMemory memory) noexcept {
+  switch(memory) {
+  case CudaMemory::Auto:
+    return "auto";
+  case CudaMemory::Vmm:
+    return "vmm";
+  case CudaMemory::MemAlloc:
+    return "mem-alloc";
+  }
+  return "?";
+}
+
 const char* name(PinnedBy who) noexcept {
   switch(who) {
   case PinnedBy::Nobody:

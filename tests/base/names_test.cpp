@@ -29,6 +29,7 @@ TEST(Names, AreDistinct) {
   expectDistinctNames(HandoffKind::DmaBuf);
   expectDistinctNames(MemoryKind::Mixed);
   expectDistinctNames(PinnedBy::LevelZero);
+  expectDistinctNames(CudaMemory::MemAlloc);
   expectDistinctNames(RdmaGpuApi::PciP2p);
 }
 

@@ -4,7 +4,7 @@ import os
 import signal
 import unittest
 
-from support import ProgramTest, finish, run, start
+from support import ProgramTest, finish, has_cuda, run, start
 
 SMALL = ["--slots", "3", "--bytes", "100000"]
 
@@ -41,10 +41,12 @@ class Alloc(ProgramTest):
         self.assertEqual(report["proof"]["allocated"], "yes")
         self.assertIsNone(report["proof"]["by"])
 
+    @unittest.skipIf(has_cuda(), "this machine has CUDA's driver")
     def test_auto_takes_what_is_there(self):
         report = run("alloc", "--json", *SMALL).json
         self.assertEqual(report["api"], "host")
-        self.assertEqual(report["selection"], [])
+        self.assertEqual([(passed["api"], passed["reason"]["code_name"]) for passed in report["selection"]],
+                         [("cuda", "DriverAbsent")])
 
     def test_export_is_a_dma_buf_or_a_reason(self):
         outcome = run("alloc", "--export", "--json", *SMALL)
@@ -74,11 +76,18 @@ class Alloc(ProgramTest):
         self.assertRegex(full.out, r"(?m)^39 +host-pointer")
 
     def test_a_backend_that_is_not_in_this_build(self):
-        outcome = run("alloc", "--api", "cuda", "--json")
-        self.assertFails(outcome, 1, "this build has no cuda backend: it has host", "hint: ")
+        outcome = run("alloc", "--api", "hip", "--json")
+        self.assertFails(outcome, 1, "this build has no hip backend: it has cuda, host", "hint: ")
         error = outcome.json["error"]
         self.assertEqual((error["kind"], error["origin"], error["code_name"]), ("Unsupported", "Library", "BackendAbsent"))
         self.assertTrue(error["hints"])
+
+    @unittest.skipIf(has_cuda(), "this machine has CUDA's driver")
+    def test_a_driver_that_is_not_on_this_machine(self):
+        outcome = run("alloc", "--api", "cuda", "--json", *SMALL)
+        self.assertFails(outcome, 1, "libcuda.so.1: not found", "hint: Install NVIDIA's driver")
+        error = outcome.json["error"]
+        self.assertEqual((error["kind"], error["call"], error["code_name"]), ("NotFound", "libcuda.so.1", "DriverAbsent"))
 
     def test_more_than_is_free_is_refused_with_the_numbers(self):
         self.assertFails(run("alloc", "--slots", "1000", "--bytes", "1T"), 1, "available", "fewer or smaller slots")

@@ -106,7 +106,7 @@ class Document(ProgramTest):
     def test_has_every_json_key(self):
         clip = self.file("clip.y4m", y4m(frames(5, Y4M_FRAME)))
         said = set(re.findall(r"[a-z_0-9]+", " ".join(re.findall(r"`([^`\n]+)`", text(DOCUMENT)))))
-        for arguments in (["list"], ["alloc", "--slots", 1, "--bytes", 1, "--export"], ["alloc", "--api", "cuda"],
+        for arguments in (["list"], ["alloc", "--slots", 1, "--bytes", 1, "--export"], ["alloc", "--api", "hip"],
                           ["verify", "--slots", 1, "--bytes", 1], ["verify", "--peer", "verbs:x"],
                           ["stream", clip], ["stream", clip, "--playout", "--peer", "software:tear@1"],
                           ["stream", clip, "--slots", 0]):

@@ -47,7 +47,7 @@ class Output(ProgramTest):
 
     def test_a_failure_with_json_keeps_its_exit_status(self):
         with open("/dev/full", "wb") as full:
-            self.assertFails(run("alloc", "--api", "cuda", "--json", stdout=full), 1, "no cuda backend")
+            self.assertFails(run("alloc", "--api", "hip", "--json", stdout=full), 1, "no hip backend")
 
 
 if __name__ == "__main__":

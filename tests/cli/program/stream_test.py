@@ -131,7 +131,7 @@ class Stream(ProgramTest):
 
     def test_a_backend_that_is_not_in_this_build(self):
         clip = self.file("clip.y4m", y4m(frames(1, Y4M_FRAME)))
-        self.assertFails(run("stream", clip, "--api", "cuda"), 1, "no cuda backend", "host")
+        self.assertFails(run("stream", clip, "--api", "hip"), 1, "no hip backend", "host")
 
     def test_a_peer_that_is_not_in_this_build(self):
         clip = self.file("clip.y4m", y4m(frames(1, Y4M_FRAME)))

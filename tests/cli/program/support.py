@@ -1,5 +1,6 @@
 """Runs the program that was built and makes frames for it. RDMAGPU names the program."""
 
+import ctypes
 import json
 import os
 import random
@@ -60,6 +61,15 @@ def y4m(payloads, header=b"W64 H48 F30:1 C420jpeg"):
 
 
 Y4M_FRAME = 64 * 48 * 3 // 2
+
+
+def has_cuda():
+    """Whether CUDA's driver is installed."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
 
 
 class ProgramTest(unittest.TestCase):

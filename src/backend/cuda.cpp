@@ -1,0 +1,107 @@
+#include <backend/cuda_budget.hpp>
+#include <backend/cuda_region.hpp>
+#include <backend/registry.hpp>
+#include <base/align.hpp>
+#include <base/log.hpp>
+#include <os/host_pages.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace rdmagpu::backend::cuda {
+namespace {
+
+class CudaDevice final : public Device {
+public:
+  CudaDevice(Gpu gpu, CudaMemory memory) noexcept : m_gpu(std::move(gpu)), m_memory(memory) {}
+
+  Result<RegionPtr> allocate(const RegionRequest& request) override {
+    return CudaRegion::allocate(m_gpu, m_memory, request);
+  }
+
+  /// The page that peers pin, and the one that a dma-buf is cut on.
+  std::size_t slotGranularity() const noexcept override { return std::max(gpuPageBytes, os::pageBytes()); }
+
+  std::optional<Budget> budget(const RdmaGpuBufferConfig&) const override {
+    const auto free = freeBytes(m_gpu);
+    return free ? std::optional{Budget{lessReserve(*free), LibraryCode::DeviceBudgetExceeded}} : std::nullopt;
+  }
+
+  Result<RegionPtr> attach(os::Fd fd, std::size_t bytes) override {
+    return CudaRegion::import(std::move(fd), bytes);
+  }
+
+private:
+  Gpu m_gpu;
+  CudaMemory m_memory;
+};
+
+class CudaBackend final : public Backend {
+public:
+  RdmaGpuApi api() const noexcept override { return RdmaGpuApi::Cuda; }
+  HandoffKind handoffKind() const noexcept override { return HandoffKind::CudaPointer; }
+
+  BackendInfo probe() const override {
+    BackendInfo info{.api = api()};
+    if(const auto listed = list(info); !listed)
+      info.reason = listed.error();
+    if(info.available)
+      info.reason = {};
+    return info;
+  }
+
+  Result<DevicePtr> open(const RdmaGpuBufferConfig& config) const override {
+    const auto cuda = openDriver();
+    if(!cuda)
+      return cuda.error();
+    const auto ordinal = chooseGpu(**cuda, config);
+    if(!ordinal)
+      return ordinal.error();
+    auto gpu = describeGpu(**cuda, *ordinal);
+    if(!gpu)
+      return gpu.error();
+    const auto memory = chooseMemory(*gpu, config.cudaMemory);
+    if(!memory)
+      return memory.error();
+    return DevicePtr{std::make_shared<CudaDevice>(*std::move(gpu), *memory)};
+  }
+
+private:
+  /// Adds the GPUs. The result is the reason why one cannot be used, the first one's if several.
+  static Result<void> list(BackendInfo& info) {
+    const auto cuda = openDriver();
+    if(!cuda)
+      return cuda.error();
+    const auto count = countGpus(**cuda);
+    if(!count)
+      return count.error();
+    Result<void> reason;
+    if(*count == 0)
+      reason = (*cuda)->failure("cuDeviceGetCount", driver::cuda::Status::NoDevice, 0);
+    for(int i = 0; i < *count; ++i) {
+      const auto gpu = describeGpu(**cuda, i);
+      if(!gpu) {
+        // The reason is not told when another GPU can be used.
+        log(LogLevel::Warning, "a GPU is left out of the list", gpu.error());
+        reason = reason ? Result<void>{gpu.error()} : reason;
+        continue;
+      }
+      info.devices.push_back(
+          {.name = gpu->name, .pci = gpu->pci, .rdmaCapable = gpu->rdma ? Answer::Yes : Answer::No});
+      const auto memory = chooseMemory(*gpu, CudaMemory::Auto);
+      info.available = info.available || memory;
+      if(!memory && reason)
+        reason = memory.error();
+    }
+    return reason;
+  }
+};
+
+} // namespace
+
+const Backend& instance() noexcept {
+  static const CudaBackend backend;
+  return backend;
+}
+
+} // namespace rdmagpu::backend::cuda

@@ -1,0 +1,87 @@
+#include <backend/cuda_context.hpp>
+
+namespace rdmagpu::backend::cuda {
+namespace {
+
+Result<PrimaryContext> retain(api::Device device) noexcept {
+  const api::Functions& cuda = loadedDriver();
+  api::Context context{};
+  if(const auto retained = cuda.call(0, cuda.primaryCtxRetain, &context, device); !retained)
+    return retained.error();
+  return PrimaryContext{Retained{context, device}};
+}
+
+} // namespace
+
+void PrimaryContextTraits::close(Retained retained) noexcept {
+  if(inForkedChild())
+    return;
+  const api::Functions& cuda = loadedDriver();
+  logRelease(cuda.call(0, cuda.primaryCtxRelease, retained.device));
+}
+
+void PushedTraits::close(api::Context) noexcept {
+  const api::Functions& cuda = loadedDriver();
+  api::Context popped{};
+  logRelease(cuda.call(0, cuda.ctxPopCurrent, &popped));
+}
+
+Result<bool> ContextSource::currentIsOnDevice() const noexcept {
+  const api::Functions& cuda = loadedDriver();
+  api::Device current{};
+  const api::Status status = cuda.ctxGetDevice(&current);
+  if(status == api::Status::InvalidContext) // there is none
+    return false;
+  if(status != api::Status::Success)
+    return cuda.failure(cuda.ctxGetDevice.symbol(), status, 0);
+  return current == m_device;
+}
+
+Result<api::Context> ContextSource::own(Keep keep, PrimaryContext& forTheCall) const noexcept {
+  const std::lock_guard lock{m_mutex};
+  if(m_own)
+    return m_own;
+  auto retained = retain(m_device);
+  if(!retained)
+    return retained.error();
+  const api::Context context = retained->get().context;
+  if(keep == Keep::No) {
+    forTheCall = *std::move(retained);
+    return context;
+  }
+  m_retained = *std::move(retained);
+  m_own = context;
+  return context;
+}
+
+Result<void> ContextSource::enter(Keep keep, PrimaryContext& retained, PushedContext& pushed) const noexcept {
+  if(const auto process = checkProcess(); !process)
+    return process;
+  const auto onDevice = currentIsOnDevice();
+  if(!onDevice)
+    return onDevice.error();
+  if(*onDevice)
+    return {};
+  const auto context = own(keep, retained);
+  if(!context)
+    return context.error();
+  const api::Functions& cuda = loadedDriver();
+  if(const auto push = cuda.call(0, cuda.ctxPushCurrent, *context); !push)
+    return push;
+  pushed = PushedContext{*context};
+  return {};
+}
+
+Result<void> ContextSource::settle() const noexcept {
+  return run(Keep::Yes, [this]() -> Result<void> {
+    const api::Functions& cuda = loadedDriver();
+    api::Context current{};
+    if(const auto got = cuda.call(0, cuda.ctxGetCurrent, &current); !got)
+      return got;
+    const std::lock_guard lock{m_mutex};
+    m_own = current;
+    return {};
+  });
+}
+
+} // namespace rdmagpu::backend::cuda

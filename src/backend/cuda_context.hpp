@@ -1,0 +1,72 @@
+#pragma once
+#include <backend/cuda_driver.hpp>
+#include <base/unique.hpp>
+
+#include <mutex>
+#include <utility>
+
+namespace rdmagpu::backend::cuda {
+
+/// A device whose primary context is retained, with that context. Retaining one anew costs tenths of
+/// a second and half a gigabyte of GPU memory.
+struct Retained {
+  api::Context context{};
+  api::Device device{};
+  bool operator==(const Retained&) const noexcept = default;
+};
+
+struct PrimaryContextTraits {
+  using Type = Retained;
+  static constexpr Type empty() noexcept { return {}; }
+  static void close(Type) noexcept;
+};
+using PrimaryContext = Unique<PrimaryContextTraits>;
+
+/// A context that was made current on this thread; popped on destruction.
+struct PushedTraits {
+  using Type = api::Context;
+  static constexpr Type empty() noexcept { return nullptr; }
+  static void close(Type) noexcept;
+};
+using PushedContext = Unique<PushedTraits>;
+
+/// Whether what a call leaves behind outlives the context that it was made in.
+enum class Keep : std::uint8_t {
+  No,  ///< A primary context that was retained for the call is given back after it.
+  Yes, ///< It stays retained for as long as the ContextSource: copies come again.
+};
+
+/// Where the calls on one piece of memory that need a current context get it from: the one that the
+/// caller has current, if that is on this device; else the memory's own; else the device's primary
+/// one. The caller's current context is as it was after every call.
+class ContextSource {
+public:
+  explicit ContextSource(api::Device device) noexcept : m_device(device) {}
+  ContextSource(ContextSource&&) = delete;
+
+  /// Runs `body`, which returns a Result<void>, with a context of the device current.
+  template <class Body>
+  Result<void> run(Keep keep, Body body) const noexcept {
+    PrimaryContext retained; // released after the pop
+    PushedContext pushed;
+    if(const auto entered = enter(keep, retained, pushed); !entered)
+      return entered;
+    return body();
+  }
+
+  /// Makes a context of the device the memory's own: the current one, which is the caller's to keep
+  /// alive, or the primary one, which stays retained.
+  Result<void> settle() const noexcept;
+
+private:
+  Result<void> enter(Keep, PrimaryContext&, PushedContext&) const noexcept;
+  Result<bool> currentIsOnDevice() const noexcept;
+  Result<api::Context> own(Keep, PrimaryContext&) const noexcept;
+
+  api::Device m_device;
+  mutable std::mutex m_mutex;
+  mutable PrimaryContext m_retained;    ///< Under m_mutex.
+  mutable api::Context m_own = nullptr; ///< Under m_mutex.
+};
+
+} // namespace rdmagpu::backend::cuda

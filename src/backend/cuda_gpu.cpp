@@ -1,0 +1,190 @@
+#include <backend/cuda_gpu.hpp>
+#include <base/library_error.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace rdmagpu::backend::cuda {
+namespace {
+
+constexpr const char* makeCall = "RdmaGpuBuffer::make";
+constexpr int busIdBytes = 32;
+
+/// 0 for an attribute that is younger than the driver.
+Result<int> attribute(const api::Functions& cuda, api::Device device, api::DeviceAttribute which) {
+  int value = 0;
+  const api::Status status = cuda.deviceGetAttribute(&value, which, device);
+  if(status == api::Status::InvalidValue)
+    return 0;
+  if(status != api::Status::Success)
+    return cuda.failure(cuda.deviceGetAttribute.symbol(), status, 0);
+  return value;
+}
+
+Result<void> readAttributes(const api::Functions& cuda, Gpu& gpu) {
+  using A = api::DeviceAttribute;
+  int ordering{};
+  int integrated{};
+  int vmm{};
+  int rdma{};
+  int rdmaWithVmm{};
+  int posixFd{};
+  int dmaBuf{};
+  const std::array<std::pair<A, int*>, 7> wanted{{{A::Integrated, &integrated},
+                                                  {A::VirtualMemoryManagementSupported, &vmm},
+                                                  {A::GpuDirectRdmaSupported, &rdma},
+                                                  {A::GpuDirectRdmaWithCudaVmmSupported, &rdmaWithVmm},
+                                                  {A::HandleTypePosixFileDescriptorSupported, &posixFd},
+                                                  {A::DmaBufSupported, &dmaBuf},
+                                                  {A::GpuDirectRdmaWritesOrdering, &ordering}}};
+  for(const auto& [which, where] : wanted) {
+    const auto value = attribute(cuda, gpu.device, which);
+    if(!value)
+      return value.error();
+    *where = *value;
+  }
+  gpu.integrated = integrated != 0;
+  gpu.vmm = vmm != 0;
+  gpu.rdma = rdma != 0;
+  gpu.rdmaWithVmm = rdmaWithVmm != 0;
+  gpu.posixFd = posixFd != 0;
+  gpu.dmaBuf = dmaBuf != 0;
+  gpu.writesOrdering = ordering;
+  return {};
+}
+
+Result<api::Device> deviceAt(const api::Functions& cuda, int ordinal) {
+  api::Device device{};
+  if(const auto got = cuda.call(0, cuda.deviceGet, &device, ordinal); !got)
+    return got.error();
+  return device;
+}
+
+Result<std::string> busIdOf(const api::Functions& cuda, api::Device device) {
+  std::array<char, busIdBytes> text{};
+  if(const auto got = cuda.call(0, cuda.deviceGetPciBusId, text.data(), busIdBytes, device); !got)
+    return got.error();
+  return std::string{text.data()};
+}
+
+/// The first GPU for which `matches`, which returns a Result<bool>, is true.
+template <class Matches>
+Result<int> findGpu(const api::Functions& cuda, int count, Matches matches) {
+  for(int i = 0; i < count; ++i) {
+    const auto device = deviceAt(cuda, i);
+    if(!device)
+      return device.error();
+    const auto found = matches(*device);
+    if(!found)
+      return found.error();
+    if(*found)
+      return i;
+  }
+  return libraryError(makeCall, LibraryCode::DeviceNotFound);
+}
+
+Result<int> checkOrdinal(int ordinal, int count) {
+  if(ordinal >= 0 && ordinal < count)
+    return ordinal;
+  Error error =
+      libraryError(makeCall, LibraryCode::DeviceOutOfRange, static_cast<std::uint64_t>(std::max(ordinal, 0)),
+                   static_cast<std::uint64_t>(count));
+  error.device = ordinal;
+  return error;
+}
+
+Error notCapable(const char* attribute, const Gpu& gpu) {
+  Error error = libraryError(attribute, LibraryCode::NotRdmaCapable);
+  error.device = gpu.ordinal;
+  return error;
+}
+
+} // namespace
+
+Result<int> countGpus(const api::Functions& cuda) {
+  int count{};
+  if(const auto got = cuda.call(0, cuda.deviceGetCount, &count); !got)
+    return got.error();
+  return count;
+}
+
+Result<Gpu> describeGpu(const api::Functions& cuda, int ordinal) {
+  const auto device = deviceAt(cuda, ordinal);
+  if(!device)
+    return device.error();
+  Gpu gpu{.device = *device, .ordinal = ordinal};
+  std::array<char, 256> name{};
+  const auto named = cuda.call(0, cuda.deviceGetName, name.data(), static_cast<int>(name.size()), gpu.device);
+  if(!named)
+    return named.error();
+  gpu.name = name.data();
+  auto busId = busIdOf(cuda, gpu.device);
+  if(!busId)
+    return busId.error();
+  gpu.busId = *std::move(busId);
+  gpu.pci = PciAddress::parse(gpu.busId);
+  if(const auto read = readAttributes(cuda, gpu); !read)
+    return read.error();
+  return gpu;
+}
+
+Result<int> chooseGpu(const api::Functions& cuda, const RdmaGpuBufferConfig& config) {
+  const GpuSelector& named = config.gpu;
+  if(named.luid) // Windows' way
+    return libraryError(makeCall, LibraryCode::PlatformLacks);
+  const auto count = countGpus(cuda);
+  if(!count)
+    return count;
+
+  std::vector<int> answers;
+  if(named.ordinal || named.empty()) {
+    const auto ordinal = checkOrdinal(named.ordinal.value_or(config.cudaDevice), *count);
+    if(!ordinal)
+      return ordinal;
+    answers.push_back(*ordinal);
+  }
+  if(named.pci) {
+    const auto at = findGpu(cuda, *count, [&](api::Device device) -> Result<bool> {
+      const auto busId = busIdOf(cuda, device);
+      if(!busId)
+        return busId.error();
+      return PciAddress::parse(*busId) == named.pci;
+    });
+    if(!at)
+      return at;
+    answers.push_back(*at);
+  }
+  if(named.uuid) {
+    const auto at = findGpu(cuda, *count, [&](api::Device device) -> Result<bool> {
+      api::Uuid uuid;
+      if(const auto got = cuda.call(0, cuda.deviceGetUuid, &uuid, device); !got)
+        return got.error();
+      return std::equal(named.uuid->begin(), named.uuid->end(), uuid.bytes);
+    });
+    if(!at)
+      return at;
+    answers.push_back(*at);
+  }
+  if(std::any_of(answers.begin(), answers.end(), [&](int i) { return i != answers.front(); }))
+    return libraryError(makeCall, LibraryCode::GpuSelectorConflict);
+  return answers.front();
+}
+
+Result<CudaMemory> chooseMemory(const Gpu& gpu, CudaMemory asked) {
+  if(gpu.integrated) {
+    Error error = libraryError(makeCall, LibraryCode::IntegratedGpu);
+    error.device = gpu.ordinal;
+    return error;
+  }
+  if(!gpu.rdma)
+    return notCapable("CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED", gpu);
+  if(asked == CudaMemory::MemAlloc)
+    return asked;
+  if(gpu.vmm && gpu.rdmaWithVmm)
+    return CudaMemory::Vmm;
+  if(asked == CudaMemory::Vmm)
+    return notCapable("CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED", gpu);
+  return CudaMemory::MemAlloc;
+}
+
+} // namespace rdmagpu::backend::cuda

@@ -1,0 +1,41 @@
+#pragma once
+#include <backend/cuda_driver.hpp>
+#include <rdmagpu/pci_address.hpp>
+#include <rdmagpu/rdma_gpu_buffer.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmagpu::backend::cuda {
+
+/// A GPU, and what its driver says that it can do. No context is needed to ask.
+struct Gpu {
+  api::Device device{};
+  int ordinal{};
+  std::string name{};
+  std::string busId{}; ///< As the driver writes it.
+  std::optional<PciAddress> pci{};
+  bool integrated{};
+  bool vmm{};
+  bool rdma{};
+  bool rdmaWithVmm{};
+  bool posixFd{};
+  bool dmaBuf{};
+  int writesOrdering{};
+};
+
+/// How many there are.
+Result<int> countGpus(const api::Functions&);
+
+Result<Gpu> describeGpu(const api::Functions&, int ordinal);
+
+/// The ordinal of the GPU that the config names. Those of its ways to name one that it uses must agree.
+Result<int> chooseGpu(const api::Functions&, const RdmaGpuBufferConfig&);
+
+/// The kind of memory to allocate there, never Auto: as asked, or what the driver offers. An error
+/// names what the driver must say, and does not.
+Result<CudaMemory> chooseMemory(const Gpu&, CudaMemory asked);
+
+} // namespace rdmagpu::backend::cuda

@@ -1,0 +1,155 @@
+#include <backend/cuda_region.hpp>
+#include <base/align.hpp>
+#include <base/library_error.hpp>
+#include <base/log.hpp>
+#include <os/fd_passing.hpp>
+
+#include <utility>
+
+namespace rdmagpu::backend::cuda {
+
+Result<void> CudaRegion::take(CudaMemory kind, std::size_t bytes) {
+  if(kind == CudaMemory::Vmm) {
+    auto memory = VmmMemory::allocate(m_gpu, bytes, m_tolerated);
+    if(!memory)
+      return memory.error();
+    m_base = m_memory.emplace<VmmMemory>(*std::move(memory)).address();
+  } else {
+    auto memory = PlainMemory::allocate(m_contexts, bytes, m_tolerated);
+    if(!memory)
+      return memory.error();
+    m_base = m_memory.emplace<PlainMemory>(*std::move(memory)).address();
+  }
+  m_bytes = bytes;
+  return checkCapable(m_gpu, m_base);
+}
+
+Result<RegionPtr> CudaRegion::allocate(const Gpu& gpu, CudaMemory kind, const RegionRequest& request) {
+  auto region = std::make_shared<CudaRegion>(gpu);
+  if(auto taken = region->take(kind, request.bytes); !taken) {
+    Error error = taken.error();
+    error.device = gpu.ordinal;
+    return error;
+  }
+  if(request.config.zeroFill) {
+    if(const auto cleared = region->clear(); !cleared)
+      return cleared.error();
+  }
+  region->m_scrub = request.config.scrubOnDestroy;
+  return RegionPtr{std::move(region)};
+}
+
+Result<RegionPtr> CudaRegion::import(os::Fd fd, std::size_t bytes) {
+  auto memory = VmmMemory::import(std::move(fd), bytes);
+  if(!memory)
+    return memory.error();
+  const auto gpu = describeGpu(loadedDriver(), memory->ordinal());
+  if(!gpu)
+    return gpu.error();
+  auto region = std::make_shared<CudaRegion>(*gpu);
+  region->m_base = region->m_memory.emplace<VmmMemory>(*std::move(memory)).address();
+  region->m_bytes = bytes;
+  if(const auto capable = checkCapable(*gpu, region->m_base); !capable)
+    return capable.error();
+  return RegionPtr{std::move(region)};
+}
+
+CudaRegion::~CudaRegion() {
+  if(!m_scrub || inForkedChild())
+    return;
+  if(const auto cleared = clear(); !cleared)
+    log(LogLevel::Failure, "slots were given back without being overwritten", cleared.error());
+}
+
+Result<void> CudaRegion::clear() const noexcept {
+  const api::Functions& cuda = loadedDriver();
+  const unsigned char zero = 0;
+  return m_contexts.run(Keep::No, [&]() -> Result<void> {
+    if(const auto set = cuda.call(m_bytes, cuda.memsetD8, m_base, zero, m_bytes); !set)
+      return set;
+    return cuda.call(0, cuda.streamSynchronize, api::Stream{}); // a memset may return before it is done
+  });
+}
+
+void* CudaRegion::address(std::size_t offset) const noexcept {
+  return reinterpret_cast<void*>(m_base + offset); // score's gpuVA: a number in a pointer's place
+}
+
+Result<void> CudaRegion::upload(std::size_t offset, std::span<const std::byte> from) const {
+  if(from.empty())
+    return {};
+  const api::Functions& cuda = loadedDriver();
+  return m_contexts.run(Keep::Yes, [&]() -> Result<void> {
+    const void* const source = from.data();
+    if(const auto copied = cuda.call(from.size(), cuda.memcpyHtoD, m_base + offset, source, from.size());
+       !copied)
+      return copied;
+    // From pageable memory the copy returns once the bytes are staged; a peer would read what was there.
+    return cuda.call(0, cuda.streamSynchronize, api::Stream{});
+  });
+}
+
+Result<void> CudaRegion::download(std::size_t offset, std::span<std::byte> to) const {
+  if(to.empty())
+    return {};
+  const api::Functions& cuda = loadedDriver();
+  return m_contexts.run(Keep::Yes, [&] {
+    void* const target = to.data();
+    return cuda.call(to.size(), cuda.memcpyDtoH, target, m_base + offset, to.size());
+  });
+}
+
+Result<void> CudaRegion::flushPeerWrites() const {
+  if(!writesNeedFlush())
+    return {};
+  const api::Functions& cuda = loadedDriver();
+  return m_contexts.run(Keep::Yes, [&] {
+    return cuda.call(0, cuda.flushGpuDirectRdmaWrites, api::FlushTarget::CurrentContext,
+                     api::FlushScope::ToOwner);
+  });
+}
+
+Result<ExportedFd> CudaRegion::exportDmaBuf(std::size_t offset, std::size_t bytes) const {
+  if(!m_gpu.dmaBuf)
+    return libraryError("CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED", LibraryCode::NotExportable, bytes);
+  const api::Functions& cuda = loadedDriver();
+  int number = -1;
+  const auto exported = m_contexts.run(Keep::No, [&] { // the descriptor outlives the context
+    return cuda.call(bytes, cuda.memGetHandleForAddressRange, static_cast<void*>(&number), m_base + offset,
+                     bytes, api::RangeHandleType::DmaBufFd, 0ULL);
+  });
+  if(!exported)
+    return exported.error();
+  os::Fd fd{number};
+  if(const auto set = os::setInheritable(fd.get(), false); !set)
+    return set.error();
+  return ExportedFd{.fd = std::move(fd)};
+}
+
+Result<os::Fd> CudaRegion::share() const {
+  const auto* memory = std::get_if<VmmMemory>(&m_memory);
+  if(!memory || !memory->shareable())
+    return Region::share();
+  return memory->share();
+}
+
+void CudaRegion::describe(BufferFacts& facts) const {
+  facts.device = m_gpu.name;
+  facts.pci = m_gpu.pci;
+  if(const auto* vmm = std::get_if<VmmMemory>(&m_memory)) {
+    facts.cudaMemory = CudaMemory::Vmm;
+    facts.pageBytes = vmm->granularity();
+    facts.committedBytes += vmm->bytes();
+    facts.residentBytes += vmm->bytes();
+  } else if(const auto* plain = std::get_if<PlainMemory>(&m_memory)) {
+    facts.cudaMemory = CudaMemory::MemAlloc;
+    facts.pageBytes = gpuPageBytes;
+    facts.committedBytes += plain->bytes();
+    facts.residentBytes += plain->bytes();
+  }
+  facts.rdmaCapable = Answer::Yes; // a region that is not does not come to be
+  facts.writesNeedFlush = writesNeedFlush();
+  facts.tolerated.insert(facts.tolerated.end(), m_tolerated.begin(), m_tolerated.end());
+}
+
+} // namespace rdmagpu::backend::cuda

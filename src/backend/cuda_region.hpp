@@ -1,0 +1,45 @@
+#pragma once
+#include <backend/backend.hpp>
+#include <backend/cuda_memory.hpp>
+
+#include <variant>
+#include <vector>
+
+namespace rdmagpu::backend::cuda {
+
+/// One allocation on a GPU, of either kind.
+class CudaRegion final : public Region {
+public:
+  /// Allocates, checks that a peer can reach it, and clears it when the config says so.
+  static Result<RegionPtr> allocate(const Gpu&, CudaMemory, const RegionRequest&);
+  /// What another process shared, on whichever GPU it lies.
+  static Result<RegionPtr> import(os::Fd, std::size_t bytes);
+
+  explicit CudaRegion(const Gpu& gpu) : m_gpu(gpu), m_contexts(gpu.device) {}
+  ~CudaRegion() override;
+  CudaRegion(CudaRegion&&) = delete;
+
+  void* address(std::size_t offset) const noexcept override;
+  Handoff handoff(std::size_t offset) const noexcept override { return CudaPointer{m_base + offset}; }
+  Result<void> upload(std::size_t offset, std::span<const std::byte> from) const override;
+  Result<void> download(std::size_t offset, std::span<std::byte> to) const override;
+  Result<void> flushPeerWrites() const override;
+  Result<ExportedFd> exportDmaBuf(std::size_t offset, std::size_t bytes) const override;
+  Result<os::Fd> share() const override;
+  void describe(BufferFacts&) const override;
+
+private:
+  Result<void> take(CudaMemory, std::size_t bytes);
+  Result<void> clear() const noexcept;
+  bool writesNeedFlush() const noexcept { return m_gpu.writesOrdering < api::orderedForOwner; }
+
+  Gpu m_gpu;
+  ContextSource m_contexts; // before the memory, which may live in a context
+  std::variant<std::monostate, VmmMemory, PlainMemory> m_memory;
+  api::DevicePtr m_base{};
+  std::size_t m_bytes{}; ///< From m_base on: what was asked for.
+  bool m_scrub{};
+  std::vector<Error> m_tolerated;
+};
+
+} // namespace rdmagpu::backend::cuda

@@ -1,0 +1,61 @@
+#include <base/hints.hpp>
+#include <driver/cuda.hpp>
+
+#include <array>
+
+namespace rdmagpu::driver::cuda {
+namespace {
+
+struct Code {
+  std::uint32_t value;
+  const char* name; ///< For a driver that cannot name it.
+  Errc kind;
+};
+
+constexpr std::array codes{
+    Code{1, "CUDA_ERROR_INVALID_VALUE", Errc::InvalidArgument},
+    Code{2, "CUDA_ERROR_OUT_OF_MEMORY", Errc::OutOfMemory},
+    Code{3, "CUDA_ERROR_NOT_INITIALIZED", Errc::Lost},
+    Code{4, "CUDA_ERROR_DEINITIALIZED", Errc::Lost},
+    Code{34, "CUDA_ERROR_STUB_LIBRARY", Errc::NotFound},
+    Code{46, "CUDA_ERROR_DEVICE_UNAVAILABLE", Errc::Busy},
+    Code{100, "CUDA_ERROR_NO_DEVICE", Errc::NotFound},
+    Code{101, "CUDA_ERROR_INVALID_DEVICE", Errc::NotFound},
+    Code{201, "CUDA_ERROR_INVALID_CONTEXT", Errc::InvalidArgument},
+    Code{304, "CUDA_ERROR_OPERATING_SYSTEM", Errc::Internal},
+    Code{400, "CUDA_ERROR_INVALID_HANDLE", Errc::InvalidArgument},
+    Code{401, "CUDA_ERROR_ILLEGAL_STATE", Errc::Internal},
+    Code{500, "CUDA_ERROR_NOT_FOUND", Errc::NotFound},
+    Code{709, "CUDA_ERROR_CONTEXT_IS_DESTROYED", Errc::Lost},
+    Code{800, "CUDA_ERROR_NOT_PERMITTED", Errc::Permission},
+    Code{801, "CUDA_ERROR_NOT_SUPPORTED", Errc::Unsupported},
+    Code{802, "CUDA_ERROR_SYSTEM_NOT_READY", Errc::Busy},
+    Code{803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", Errc::Unsupported},
+    Code{804, "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE", Errc::Unsupported},
+    Code{805, "CUDA_ERROR_MPS_CONNECTION_FAILED", Errc::Busy},
+};
+
+} // namespace
+
+Error Functions::failure(const char* symbol, Status status, std::uint64_t bytes) const noexcept {
+  const auto value = static_cast<std::uint32_t>(status);
+  const Hint* hint = findHint(Origin::Cuda, symbol, value);
+  Error error{.kind = Errc::Internal,
+              .origin = Origin::Cuda,
+              .code = value,
+              .call = symbol,
+              .finding = hint ? hint->finding : "",
+              .bytes = bytes};
+  for(const Code& known : codes) {
+    if(known.value == value) {
+      error.kind = known.kind;
+      error.codeName = known.name;
+    }
+  }
+  const char* named{}; // text of the driver's own, there as long as the process
+  if(getErrorName(status, &named) == Status::Success && named)
+    error.codeName = named;
+  return error;
+}
+
+} // namespace rdmagpu::driver::cuda

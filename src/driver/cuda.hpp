@@ -1,0 +1,159 @@
+#pragma once
+#include <driver/fn.hpp>
+#include <rdmagpu/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+/// CUDA's driver API as far as it is used here: our own spelling of its types, values and exported
+/// names. No decisions. The suffix _v2 is part of a name: without it the driver exports, for the
+/// same function, an old interface with 32-bit sizes.
+namespace rdmagpu::driver::cuda {
+
+/// CUresult. Those that code here looks at; any other value may come too.
+enum class Status : std::uint32_t {
+  Success = 0,
+  InvalidValue = 1,
+  OutOfMemory = 2,
+  NotInitialized = 3,
+  Deinitialized = 4,
+  NoDevice = 100,
+  InvalidDevice = 101,
+  InvalidContext = 201,
+  ContextIsDestroyed = 709,
+  NotSupported = 801,
+  Unknown = 999,
+};
+
+constexpr Status notAvailable(Status) noexcept { return Status::NotSupported; }
+
+enum class Device : std::int32_t {};
+enum class MemHandle : std::uint64_t {};
+using DevicePtr = std::uint64_t;
+struct ContextObject;
+using Context = ContextObject*;
+struct StreamObject;
+using Stream = StreamObject*; ///< Null: the default stream.
+
+enum class DeviceAttribute : std::uint32_t {
+  Integrated = 18,
+  VirtualMemoryManagementSupported = 102,
+  HandleTypePosixFileDescriptorSupported = 103,
+  GpuDirectRdmaWithCudaVmmSupported = 110,
+  GpuDirectRdmaSupported = 116,
+  GpuDirectRdmaFlushWritesOptions = 117,
+  GpuDirectRdmaWritesOrdering = 118,
+  DmaBufSupported = 124,
+};
+
+enum class PointerAttribute : std::uint32_t { SyncMemops = 6, IsGpuDirectRdmaCapable = 15 };
+
+enum class AllocationType : std::uint32_t { Pinned = 1 };
+enum class HandleType : std::uint32_t { None = 0, PosixFileDescriptor = 1 };
+enum class LocationType : std::uint32_t { Device = 1 };
+enum class AccessFlags : std::uint32_t { ReadWrite = 3 };
+enum class Granularity : std::uint32_t { Minimum = 0 };
+enum class RangeHandleType : std::uint32_t { DmaBufFd = 1 };
+enum class FlushTarget : std::uint32_t { CurrentContext = 0 };
+enum class FlushScope : std::uint32_t { ToOwner = 100 };
+
+/// From this value of GpuDirectRdmaWritesOrdering on, the owner sees a peer's writes without a flush.
+inline constexpr int orderedForOwner = 100;
+
+struct Location {
+  LocationType type{LocationType::Device};
+  std::int32_t id{}; ///< A device's ordinal.
+  bool operator==(const Location&) const noexcept = default;
+};
+
+struct AllocationFlags {
+  std::uint8_t compressionType{};
+  std::uint8_t gpuDirectRdmaCapable{};
+  std::uint16_t usage{};
+  std::uint8_t reserved[4]{};
+};
+
+/// CUmemAllocationProp
+struct AllocationProp {
+  AllocationType type{AllocationType::Pinned};
+  HandleType requestedHandleTypes{};
+  Location location{};
+  void* win32HandleMetaData{};
+  AllocationFlags allocFlags{};
+};
+static_assert(sizeof(AllocationProp) == 32 && offsetof(AllocationProp, location) == 8 &&
+              offsetof(AllocationProp, allocFlags) == 24);
+
+/// CUmemAccessDesc
+struct AccessDesc {
+  Location location{};
+  AccessFlags flags{AccessFlags::ReadWrite};
+};
+static_assert(sizeof(AccessDesc) == 12);
+
+/// CUuuid
+struct Uuid {
+  std::byte bytes[16]{};
+};
+
+/// Every function that is called, once.
+struct Functions {
+  explicit Functions(SymbolSource& source) noexcept : load(source) {}
+
+  /// Calls one, and makes its failure an Error that names it. `bytes` is the size it was asked for.
+  template <class Function, class... Args>
+  Result<void> call(std::uint64_t bytes, const Function& function, Args... args) const noexcept {
+    const Status status = function(args...);
+    if(status == Status::Success)
+      return {};
+    return failure(function.symbol(), status, bytes);
+  }
+
+  Error failure(const char* symbol, Status status, std::uint64_t bytes) const noexcept;
+
+  Loader load;
+
+  // clang-format off
+  Fn<"cuInit", Status(unsigned)> init{load};
+  Fn<"cuGetErrorName", Status(Status, const char**), Need::Optional> getErrorName{load};
+  Fn<"cuDeviceGetCount", Status(int*)> deviceGetCount{load};
+  Fn<"cuDeviceGet", Status(Device*, int)> deviceGet{load};
+  Fn<"cuDeviceGetName", Status(char*, int, Device)> deviceGetName{load};
+  Fn<"cuDeviceGetPCIBusId", Status(char*, int, Device)> deviceGetPciBusId{load};
+  Fn<"cuDeviceGetUuid_v2", Status(Uuid*, Device), Need::Optional> deviceGetUuid{load};
+  Fn<"cuDeviceGetAttribute", Status(int*, DeviceAttribute, Device)> deviceGetAttribute{load};
+  Fn<"cuDeviceTotalMem_v2", Status(std::size_t*, Device)> deviceTotalMem{load};
+
+  Fn<"cuCtxGetDevice", Status(Device*)> ctxGetDevice{load};
+  Fn<"cuCtxGetCurrent", Status(Context*)> ctxGetCurrent{load};
+  Fn<"cuCtxPushCurrent_v2", Status(Context)> ctxPushCurrent{load};
+  Fn<"cuCtxPopCurrent_v2", Status(Context*)> ctxPopCurrent{load};
+  Fn<"cuDevicePrimaryCtxRetain", Status(Context*, Device)> primaryCtxRetain{load};
+  Fn<"cuDevicePrimaryCtxRelease_v2", Status(Device)> primaryCtxRelease{load};
+
+  Fn<"cuMemGetAllocationGranularity", Status(std::size_t*, const AllocationProp*, Granularity), Need::Optional> memGetAllocationGranularity{load};
+  Fn<"cuMemCreate", Status(MemHandle*, std::size_t, const AllocationProp*, unsigned long long), Need::Optional> memCreate{load};
+  Fn<"cuMemAddressReserve", Status(DevicePtr*, std::size_t, std::size_t, DevicePtr, unsigned long long), Need::Optional> memAddressReserve{load};
+  Fn<"cuMemMap", Status(DevicePtr, std::size_t, std::size_t, MemHandle, unsigned long long), Need::Optional> memMap{load};
+  Fn<"cuMemSetAccess", Status(DevicePtr, std::size_t, const AccessDesc*, std::size_t), Need::Optional> memSetAccess{load};
+  Fn<"cuMemUnmap", Status(DevicePtr, std::size_t), Need::Optional> memUnmap{load};
+  Fn<"cuMemAddressFree", Status(DevicePtr, std::size_t), Need::Optional> memAddressFree{load};
+  Fn<"cuMemRelease", Status(MemHandle), Need::Optional> memRelease{load};
+  Fn<"cuMemExportToShareableHandle", Status(void*, MemHandle, HandleType, unsigned long long), Need::Optional> memExportToShareableHandle{load};
+  Fn<"cuMemImportFromShareableHandle", Status(MemHandle*, void*, HandleType), Need::Optional> memImportFromShareableHandle{load};
+  Fn<"cuMemGetAllocationPropertiesFromHandle", Status(AllocationProp*, MemHandle), Need::Optional> memGetAllocationPropertiesFromHandle{load};
+  Fn<"cuMemGetHandleForAddressRange", Status(void*, DevicePtr, std::size_t, RangeHandleType, unsigned long long), Need::Optional> memGetHandleForAddressRange{load};
+
+  Fn<"cuMemAlloc_v2", Status(DevicePtr*, std::size_t)> memAlloc{load};
+  Fn<"cuMemFree_v2", Status(DevicePtr)> memFree{load};
+  Fn<"cuMemcpyHtoD_v2", Status(DevicePtr, const void*, std::size_t)> memcpyHtoD{load};
+  Fn<"cuMemcpyDtoH_v2", Status(void*, DevicePtr, std::size_t)> memcpyDtoH{load};
+  Fn<"cuMemsetD8_v2", Status(DevicePtr, unsigned char, std::size_t)> memsetD8{load};
+  Fn<"cuStreamSynchronize", Status(Stream)> streamSynchronize{load};
+  Fn<"cuPointerGetAttribute", Status(void*, PointerAttribute, DevicePtr)> pointerGetAttribute{load};
+  Fn<"cuPointerSetAttribute", Status(const void*, PointerAttribute, DevicePtr)> pointerSetAttribute{load};
+  Fn<"cuFlushGPUDirectRDMAWrites", Status(FlushTarget, FlushScope), Need::Optional> flushGpuDirectRdmaWrites{load};
+  // clang-format on
+};
+
+} // namespace rdmagpu::driver::cuda

@@ -1,0 +1,20 @@
+#pragma once
+#include <base/symbol.hpp>
+#include <rdmagpu/error.hpp>
+
+namespace rdmagpu::os {
+
+/// A driver's shared library. Never closed: a driver has threads and handlers of its own, which
+/// would run in memory that is gone.
+class Library final : public SymbolSource {
+public:
+  /// Opens by soname, which is static text. One that is not there is DriverAbsent.
+  static Result<Library> open(const char* soname) noexcept;
+  void* find(const char* symbol) noexcept override;
+
+private:
+  explicit Library(void* handle) noexcept : m_handle(handle) {}
+  void* m_handle;
+};
+
+} // namespace rdmagpu::os

@@ -1,0 +1,141 @@
+#include <cuda/standin.hpp>
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace rdmagpu::standin::cuda {
+namespace {
+
+constexpr std::array profiles{
+    // name, integrated, vmm, rdma, rdma with vmm, vmm is capable, dma-buf, posix fd, ordering, devices
+    Profile{"h200", 0, 1, 1, 1, true, 1, 1, 100, 2}, // as measured, but with two of them
+    Profile{"no-vmm-rdma", 0, 1, 1, 0, false, 1, 1, 100, 2},
+    Profile{"flag-ignored", 0, 1, 1, 1, false, 1, 1, 100, 2},
+    Profile{"geforce", 0, 1, 0, 0, false, 1, 1, 100, 2},
+    Profile{"integrated", 1, 1, 1, 0, false, 0, 1, 200, 2},
+    Profile{"no-dma-buf", 0, 1, 1, 1, true, 0, 1, 100, 2},
+    Profile{"no-posix-fd", 0, 1, 1, 1, true, 1, 0, 100, 2},
+    Profile{"unordered", 0, 1, 1, 1, true, 1, 1, 0, 2},
+    Profile{"no-device", 0, 0, 0, 0, false, 0, 0, 0, 0},
+};
+
+const Profile* profileNamed(const char* name) {
+  for(const Profile& profile : profiles) {
+    if(std::strcmp(profile.name, name) == 0)
+      return &profile;
+  }
+  misuse(name, "no such profile");
+}
+
+/// Whether a call gives something back. A fault does not keep it from doing so: what the driver
+/// refuses to release nobody could release.
+bool givesBack(const char* name) {
+  for(const char* known : {"cuMemUnmap", "cuMemAddressFree", "cuMemRelease", "cuMemFree_v2",
+                           "cuCtxPopCurrent_v2", "cuDevicePrimaryCtxRelease_v2"}) {
+    if(std::strcmp(name, known) == 0)
+      return true;
+  }
+  return false;
+}
+
+} // namespace
+
+State& state() {
+  // Never destroyed: what tests release at the very end of the process still finds it.
+  static State* const instance = [] {
+    auto* made = new State;
+    const char* profile = std::getenv("RDMAGPU_STANDIN_CUDA_PROFILE");
+    made->profile = profileNamed(profile ? profile : "h200");
+    return made;
+  }();
+  return *instance;
+}
+
+void misuse(const char* call, const char* what) {
+  std::fprintf(stderr, "stand-in libcuda: %s: %s\n", call, what);
+  std::abort();
+}
+
+Call::Call(const char* name) : m_lock(state().mutex) {
+  State& s = state();
+  Status fault{};
+  ++s.calls[name];
+  if(s.callsUntilFailure > 0 && --s.callsUntilFailure == 0) {
+    s.failedCall = name;
+    fault = Status::Unknown;
+  }
+  if(s.failName == name)
+    fault = s.failStatus;
+  if(s.process != getpid() && std::strcmp(name, "cuInit") != 0)
+    fault = Status::NotInitialized;
+  const bool late = givesBack(name) && s.process == getpid();
+  m_refusal = late ? Status::Success : fault;
+  m_outcome = late ? fault : Status::Success;
+}
+
+} // namespace rdmagpu::standin::cuda
+
+using rdmagpu::standin::cuda::state;
+
+/// Starts to count calls anew and makes the n-th one fail with CUDA_ERROR_UNKNOWN; 0: none.
+RDMAGPU_STANDIN_API void rdmagpu_standin_cuda_fail_call(int n) {
+  const std::lock_guard lock{state().mutex};
+  state().callsUntilFailure = n;
+  state().failedCall.clear();
+  state().calls.clear();
+}
+
+/// The call that was made to fail; empty when none was.
+RDMAGPU_STANDIN_API const char* rdmagpu_standin_cuda_failed_call() {
+  const std::lock_guard lock{state().mutex};
+  return state().failedCall.c_str();
+}
+
+/// Makes each call of that function fail with that CUresult; an empty name: none.
+RDMAGPU_STANDIN_API void rdmagpu_standin_cuda_fail_named(const char* name, unsigned status) {
+  const std::lock_guard lock{state().mutex};
+  state().failName = name;
+  state().failStatus = static_cast<rdmagpu::driver::cuda::Status>(status);
+}
+
+/// How many calls of that function were made since rdmagpu_standin_cuda_fail_call.
+RDMAGPU_STANDIN_API int rdmagpu_standin_cuda_calls(const char* name) {
+  const std::lock_guard lock{state().mutex};
+  const auto it = state().calls.find(name);
+  return it == state().calls.end() ? 0 : it->second;
+}
+
+/// What exists now, in words; empty when nothing does. The text lives until the next call.
+RDMAGPU_STANDIN_API const char* rdmagpu_standin_cuda_ledger() {
+  const std::lock_guard lock{state().mutex};
+  auto& s = state();
+  static std::string text;
+  text.clear();
+  const auto add = [](const char* what, std::size_t count) {
+    if(count > 0)
+      text += std::to_string(count) + " " + what + "; ";
+  };
+  add("handles", s.handles.size());
+  add("reservations", s.reservations.size());
+  add("mappings", s.mappings.size());
+  add("allocations", s.plain.size());
+  for(const int count : s.retained)
+    add("times a primary context", static_cast<std::size_t>(count));
+  return text.c_str();
+}
+
+/// What GPUs the machine has from now on.
+RDMAGPU_STANDIN_API void rdmagpu_standin_cuda_profile(const char* name) {
+  const std::lock_guard lock{state().mutex};
+  state().profile = rdmagpu::standin::cuda::profileNamed(name);
+}
+
+/// Whether something was written to device memory and nobody has waited for it.
+RDMAGPU_STANDIN_API int rdmagpu_standin_cuda_unfinished() {
+  const std::lock_guard lock{state().mutex};
+  return state().unfinished;
+}

@@ -1,0 +1,134 @@
+#include <cuda/standin.hpp>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace rdmagpu::standin::cuda;
+using rdmagpu::driver::cuda::PointerAttribute;
+
+namespace rdmagpu::standin::cuda {
+namespace {
+
+/// The driver cuts small pieces out of larger blocks; where the first of them was seen to start.
+constexpr std::size_t smallOffset = 0xE00;
+constexpr std::size_t smallBytes = 1U << 20;
+
+void release(std::map<DevicePtr, Plain>::iterator it) {
+  munmap(it->second.block, it->second.blockBytes);
+  state().used -= it->second.bytes;
+  state().plain.erase(it);
+}
+
+} // namespace
+
+const Plain* plainOf(DevicePtr address, DevicePtr* start) {
+  auto it = state().plain.upper_bound(address);
+  if(it == state().plain.begin())
+    return nullptr;
+  --it;
+  if(start)
+    *start = it->first;
+  return address < it->first + it->second.bytes ? &it->second : nullptr;
+}
+
+bool isAccessible(DevicePtr address, std::size_t bytes) {
+  DevicePtr start{};
+  if(const Mapping* mapping = mappingOf(address, &start))
+    return mapping->accessible && address + bytes <= start + mapping->bytes;
+  if(const Plain* plain = plainOf(address, &start))
+    return address + bytes <= start + plain->bytes;
+  return false;
+}
+
+void freeOwnedBy(Context context) {
+  auto& all = state().plain;
+  for(auto it = all.begin(); it != all.end();) {
+    const auto next = std::next(it);
+    if(it->second.owner == context)
+      release(it);
+    it = next;
+  }
+}
+
+} // namespace rdmagpu::standin::cuda
+
+RDMAGPU_STANDIN_API Status cuMemAlloc_v2(DevicePtr* address, std::size_t bytes) {
+  const Call call{"cuMemAlloc_v2"};
+  if(call.refused())
+    return call.refusal();
+  if(const Status status = checkContext(); status != Status::Success)
+    return status;
+  if(bytes == 0)
+    return Status::InvalidValue;
+  if(bytes > totalBytes - state().used)
+    return Status::OutOfMemory;
+  const std::size_t blockBytes = bytes + 2 * granularity;
+  void* const block =
+      mmap(nullptr, blockBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if(block == MAP_FAILED)
+    return Status::OutOfMemory;
+  const DevicePtr aligned = (devicePtr(block) + granularity - 1) / granularity * granularity;
+  *address = bytes < smallBytes ? aligned + smallOffset : aligned;
+  state().plain.emplace(*address, Plain{bytes, block, blockBytes, current()});
+  state().used += bytes;
+  return Status::Success;
+}
+
+RDMAGPU_STANDIN_API Status cuMemFree_v2(DevicePtr address) {
+  const Call call{"cuMemFree_v2"};
+  if(call.refused())
+    return call.refusal();
+  if(const Status status = checkContext(); status != Status::Success)
+    return status;
+  const auto it = state().plain.find(address);
+  if(it == state().plain.end())
+    misuse("cuMemFree_v2", "not what cuMemAlloc returned, or freed already");
+  release(it);
+  return call.outcome();
+}
+
+RDMAGPU_STANDIN_API Status cuPointerGetAttribute(void* value, PointerAttribute attribute, DevicePtr address) {
+  const Call call{"cuPointerGetAttribute"};
+  if(call.refused())
+    return call.refusal();
+  const Mapping* mapping = mappingOf(address);
+  if(attribute != PointerAttribute::IsGpuDirectRdmaCapable || (!mapping && !plainOf(address)))
+    return Status::InvalidValue;
+  const bool capable =
+      mapping ? mapping->memory->prop.allocFlags.gpuDirectRdmaCapable && state().profile->vmmIsCapable
+              : state().profile->rdma != 0;
+  *static_cast<int*>(value) = capable;
+  return Status::Success;
+}
+
+RDMAGPU_STANDIN_API Status cuPointerSetAttribute(const void* value, PointerAttribute attribute,
+                                                 DevicePtr address) {
+  const Call call{"cuPointerSetAttribute"};
+  if(call.refused())
+    return call.refusal();
+  if(mappingOf(address))
+    return Status::NotSupported;
+  const auto on = *static_cast<const std::uint32_t*>(value);
+  const bool good = attribute == PointerAttribute::SyncMemops && on <= 1 && plainOf(address);
+  return good ? Status::Success : Status::InvalidValue;
+}
+
+RDMAGPU_STANDIN_API Status cuMemGetHandleForAddressRange(void* handle, DevicePtr address, std::size_t bytes,
+                                                         RangeHandleType type, unsigned long long flags) {
+  const Call call{"cuMemGetHandleForAddressRange"};
+  if(call.refused())
+    return call.refusal();
+  if(const Status status = checkContext(); status != Status::Success)
+    return status;
+  if(!state().profile->dmaBuf || flags == 1)
+    return Status::NotSupported;
+  if(type != RangeHandleType::DmaBufFd || flags != 0 || bytes == 0 || bytes % hostPage != 0 ||
+     address % hostPage != 0 || !isAccessible(address, bytes))
+    return Status::InvalidValue;
+  // Of the exact size, as the driver's is. The bytes are not there: the driver's cannot be mapped either.
+  const int fd = memfd_create("rdmagpu-standin-dmabuf", MFD_CLOEXEC);
+  if(fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0)
+    return Status::OutOfMemory;
+  *static_cast<int*>(handle) = fd;
+  return Status::Success;
+}

@@ -1,0 +1,261 @@
+#include <cuda/standin.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+using namespace rdmagpu::standin::cuda;
+using rdmagpu::driver::cuda::Granularity;
+
+namespace rdmagpu::standin::cuda {
+
+Physical::~Physical() {
+  if(fd < 0)
+    return;
+  close(fd);
+  state().used -= bytes;
+}
+
+namespace {
+
+bool isGood(const AllocationProp& prop) {
+  const auto types = static_cast<unsigned>(prop.requestedHandleTypes);
+  return prop.type == AllocationType::Pinned && prop.location.type == LocationType::Device &&
+         isDevice(static_cast<Device>(prop.location.id)) && types <= 1 && !prop.win32HandleMetaData;
+}
+
+/// The name of the memfd carries the properties to a process that imports it.
+constexpr const char* nameFormat = "rdmagpu-standin-cuda-%d-%d";
+
+std::shared_ptr<Physical> make(const AllocationProp& prop, std::size_t bytes) {
+  char name[64];
+  std::snprintf(name, sizeof name, nameFormat, prop.location.id, prop.allocFlags.gpuDirectRdmaCapable);
+  auto memory = std::make_shared<Physical>();
+  const int fd = memfd_create(name, MFD_CLOEXEC);
+  if(fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0)
+    misuse("cuMemCreate", "this machine gives no memfd");
+  memory->fd = fd;
+  memory->bytes = bytes;
+  memory->prop = prop;
+  state().used += bytes;
+  return memory;
+}
+
+std::shared_ptr<Physical> adopt(int fd) {
+  char link[64];
+  char target[128]{};
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  AllocationProp prop{.requestedHandleTypes = HandleType::PosixFileDescriptor};
+  int capable{};
+  struct stat status {};
+  const bool known =
+      readlink(link, target, sizeof target - 1) > 0 && fstat(fd, &status) == 0 &&
+      std::sscanf(target, "/memfd:rdmagpu-standin-cuda-%d-%d", &prop.location.id, &capable) == 2;
+  if(!known)
+    return nullptr;
+  prop.allocFlags.gpuDirectRdmaCapable = static_cast<std::uint8_t>(capable);
+  auto memory = std::make_shared<Physical>();
+  memory->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  memory->bytes = static_cast<std::size_t>(status.st_size);
+  memory->prop = prop;
+  state().used += memory->bytes;
+  return memory;
+}
+
+MemHandle insert(std::shared_ptr<Physical> memory) {
+  const std::uint64_t handle = ++state().lastHandle;
+  state().handles.emplace(handle, std::move(memory));
+  return static_cast<MemHandle>(handle);
+}
+
+Physical* find(MemHandle handle) {
+  const auto it = state().handles.find(static_cast<std::uint64_t>(handle));
+  return it == state().handles.end() ? nullptr : it->second.get();
+}
+
+bool isReserved(DevicePtr address, std::size_t bytes) {
+  auto it = state().reservations.upper_bound(address);
+  if(it == state().reservations.begin())
+    return false;
+  --it;
+  return address + bytes <= it->first + it->second;
+}
+
+bool overlapsMapping(DevicePtr address, std::size_t bytes) {
+  const auto next = state().mappings.lower_bound(address);
+  return mappingOf(address) || (next != state().mappings.end() && next->first < address + bytes);
+}
+
+} // namespace
+
+const Mapping* mappingOf(DevicePtr address, DevicePtr* start) {
+  auto it = state().mappings.upper_bound(address);
+  if(it == state().mappings.begin())
+    return nullptr;
+  --it;
+  if(start)
+    *start = it->first;
+  return address < it->first + it->second.bytes ? &it->second : nullptr;
+}
+
+} // namespace rdmagpu::standin::cuda
+
+RDMAGPU_STANDIN_API Status cuMemGetAllocationGranularity(std::size_t* bytes, const AllocationProp* prop,
+                                                         Granularity) {
+  const Call call{"cuMemGetAllocationGranularity"};
+  if(call.refused())
+    return call.refusal();
+  if(!isGood(*prop))
+    return Status::InvalidValue;
+  *bytes = granularity;
+  return Status::Success;
+}
+
+RDMAGPU_STANDIN_API Status cuMemCreate(MemHandle* handle, std::size_t bytes, const AllocationProp* prop,
+                                       unsigned long long flags) {
+  const Call call{"cuMemCreate"};
+  if(call.refused())
+    return call.refusal();
+  if(bytes == 0 || bytes % granularity != 0 || flags != 0 || !isGood(*prop))
+    return Status::InvalidValue;
+  if(prop->requestedHandleTypes != HandleType::None && !state().profile->posixFd)
+    return Status::NotSupported;
+  if(bytes > totalBytes - state().used)
+    return Status::OutOfMemory;
+  *handle = insert(make(*prop, bytes));
+  return Status::Success;
+}
+
+RDMAGPU_STANDIN_API Status cuMemRelease(MemHandle handle) {
+  const Call call{"cuMemRelease"};
+  if(call.refused())
+    return call.refusal();
+  if(!find(handle))
+    misuse("cuMemRelease", "a handle that is not, or no longer, there");
+  state().handles.erase(static_cast<std::uint64_t>(handle));
+  return call.outcome();
+}
+
+RDMAGPU_STANDIN_API Status cuMemAddressReserve(DevicePtr* address, std::size_t bytes, std::size_t alignment,
+                                               DevicePtr, unsigned long long flags) {
+  const Call call{"cuMemAddressReserve"};
+  if(call.refused())
+    return call.refusal();
+  if(bytes == 0 || bytes % granularity != 0 || (alignment & (alignment - 1)) != 0 || flags != 0)
+    return Status::InvalidValue;
+  const std::size_t grain = alignment > granularity ? alignment : granularity;
+  void* const block =
+      mmap(nullptr, bytes + grain, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if(block == MAP_FAILED)
+    return Status::OutOfMemory;
+  const DevicePtr start = devicePtr(block);
+  const DevicePtr aligned = (start + grain - 1) / grain * grain;
+  if(aligned > start)
+    munmap(block, aligned - start);
+  if(aligned + bytes < start + bytes + grain)
+    munmap(hostView(aligned + bytes), start + grain - aligned);
+  state().reservations.emplace(aligned, bytes);
+  *address = aligned;
+  return Status::Success;
+}
+
+RDMAGPU_STANDIN_API Status cuMemAddressFree(DevicePtr address, std::size_t bytes) {
+  const Call call{"cuMemAddressFree"};
+  if(call.refused())
+    return call.refusal();
+  const auto it = state().reservations.find(address);
+  if(it == state().reservations.end() || it->second != bytes)
+    misuse("cuMemAddressFree", "not what was reserved");
+  if(overlapsMapping(address, bytes))
+    misuse("cuMemAddressFree", "something is still mapped there");
+  munmap(hostView(address), bytes);
+  state().reservations.erase(it);
+  return call.outcome();
+}
+
+RDMAGPU_STANDIN_API Status cuMemMap(DevicePtr address, std::size_t bytes, std::size_t offset,
+                                    MemHandle handle, unsigned long long flags) {
+  const Call call{"cuMemMap"};
+  if(call.refused())
+    return call.refusal();
+  const Physical* memory = find(handle);
+  if(!memory || offset != 0 || flags != 0 || address % granularity != 0 || bytes != memory->bytes ||
+     !isReserved(address, bytes) || overlapsMapping(address, bytes))
+    return Status::InvalidValue;
+  void* const at = mmap(hostView(address), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->fd, 0);
+  if(at == MAP_FAILED)
+    return Status::OutOfMemory;
+  state().mappings.emplace(address,
+                           Mapping{bytes, state().handles.at(static_cast<std::uint64_t>(handle)), false});
+  return Status::Success;
+}
+
+RDMAGPU_STANDIN_API Status cuMemSetAccess(DevicePtr address, std::size_t bytes, const AccessDesc* access,
+                                          std::size_t count) {
+  const Call call{"cuMemSetAccess"};
+  if(call.refused())
+    return call.refusal();
+  const auto it = state().mappings.find(address);
+  if(it == state().mappings.end() || it->second.bytes != bytes || count != 1 ||
+     access->location != it->second.memory->prop.location || access->flags != AccessFlags::ReadWrite)
+    return Status::InvalidValue;
+  if(mprotect(hostView(address), bytes, PROT_READ | PROT_WRITE) != 0)
+    return Status::OutOfMemory;
+  it->second.accessible = true;
+  return Status::Success;
+}
+
+RDMAGPU_STANDIN_API Status cuMemUnmap(DevicePtr address, std::size_t bytes) {
+  const Call call{"cuMemUnmap"};
+  if(call.refused())
+    return call.refusal();
+  const auto it = state().mappings.find(address);
+  if(it == state().mappings.end() || it->second.bytes != bytes)
+    misuse("cuMemUnmap", "not a whole mapping");
+  mmap(hostView(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  state().mappings.erase(it);
+  return call.outcome();
+}
+
+RDMAGPU_STANDIN_API Status cuMemExportToShareableHandle(void* out, MemHandle handle, HandleType type,
+                                                        unsigned long long flags) {
+  const Call call{"cuMemExportToShareableHandle"};
+  if(call.refused())
+    return call.refusal();
+  const Physical* memory = find(handle);
+  if(!memory || type != HandleType::PosixFileDescriptor || memory->prop.requestedHandleTypes != type ||
+     flags != 0)
+    return Status::InvalidValue;
+  const int fd = fcntl(memory->fd, F_DUPFD_CLOEXEC, 0);
+  if(fd < 0)
+    return Status::OutOfMemory;
+  *static_cast<int*>(out) = fd;
+  return Status::Success;
+}
+
+RDMAGPU_STANDIN_API Status cuMemImportFromShareableHandle(MemHandle* handle, void* fd, HandleType type) {
+  const Call call{"cuMemImportFromShareableHandle"};
+  if(call.refused())
+    return call.refusal();
+  auto memory = type == HandleType::PosixFileDescriptor
+                    ? adopt(static_cast<int>(reinterpret_cast<std::intptr_t>(fd)))
+                    : nullptr;
+  if(!memory)
+    return Status::InvalidValue;
+  *handle = insert(std::move(memory));
+  return Status::Success;
+}
+
+RDMAGPU_STANDIN_API Status cuMemGetAllocationPropertiesFromHandle(AllocationProp* prop, MemHandle handle) {
+  const Call call{"cuMemGetAllocationPropertiesFromHandle"};
+  if(call.refused())
+    return call.refusal();
+  const Physical* memory = find(handle);
+  if(!memory)
+    return Status::InvalidValue;
+  *prop = memory->prop;
+  return Status::Success;
+}

@@ -1,0 +1,81 @@
+#pragma once
+#include <driver/cuda.hpp>
+#include <rdmagpu/rdma_gpu_buffer.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace rdmagpu::test {
+
+namespace api = driver::cuda;
+
+/// CUDA's driver as a test calls it, beside the library: the same one, whether real or stand-in.
+struct CudaDriver {
+  static const CudaDriver& instance();
+
+  explicit CudaDriver(SymbolSource&);
+  api::Functions functions;
+  driver::Fn<"cuCtxSetCurrent", api::Status(api::Context)> ctxSetCurrent{functions.load};
+  driver::Fn<"cuDevicePrimaryCtxGetState", api::Status(api::Device, unsigned*, int*)> primaryCtxGetState{
+      functions.load};
+
+  int deviceCount() const;
+  api::Context current() const;
+  bool primaryIsActive(int ordinal = 0) const;
+};
+
+/// What the stand-in exports beside the driver's functions.
+class CudaStandin {
+public:
+  /// Null on a real driver.
+  static CudaStandin* find();
+
+  explicit CudaStandin(SymbolSource&);
+  bool isThere() const noexcept { return m_failCall != nullptr; }
+
+  void failCall(int n) { m_failCall(n); }
+  std::string failedCall() const { return m_failedCall(); }
+  void failNamed(const char* name, api::Status status) { m_failNamed(name, static_cast<unsigned>(status)); }
+  int calls(const char* name) const { return m_calls(name); }
+  std::string ledger() const { return m_ledger(); }
+  void profile(const char* name) { m_profile(name); }
+  int unfinished() const { return m_unfinished(); }
+
+private:
+  void (*m_failCall)(int);
+  const char* (*m_failedCall)();
+  void (*m_failNamed)(const char*, unsigned);
+  int (*m_calls)(const char*);
+  const char* (*m_ledger)();
+  void (*m_profile)(const char*);
+  int (*m_unfinished)();
+};
+
+inline RdmaGpuBufferConfig cudaConfig(CudaMemory memory = CudaMemory::Auto) {
+  return {.api = RdmaGpuApi::Cuda, .slotCount = 4, .frameBytes = 100'001, .cudaMemory = memory};
+}
+
+/// For tests that need the stand-in: what it counts, and machines that are not there.
+class OnCudaStandin : public testing::Test {
+protected:
+  void SetUp() override {
+    standin = CudaStandin::find();
+    if(!standin)
+      GTEST_SKIP() << "on a real driver calls cannot be made to fail, counted, or answered otherwise";
+    ASSERT_EQ(standin->ledger(), "");
+    standin->failCall(0);
+  }
+  void TearDown() override {
+    if(!standin)
+      return;
+    standin->failCall(0);
+    standin->failNamed("", api::Status::Success);
+    EXPECT_EQ(standin->ledger(), "");
+    standin->profile("h200");
+  }
+
+  CudaStandin* standin{};
+};
+
+} // namespace rdmagpu::test

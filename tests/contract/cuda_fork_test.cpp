@@ -1,0 +1,49 @@
+#include <contract/cuda_driver.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace rdmagpu::test {
+namespace {
+
+/// A child that runs the parent's destructors, and tries to use CUDA itself. Each failure is a bit.
+int inChild(RdmaGpuBuffer& buffer) {
+  int failures = 0;
+  std::array<std::byte, 100> bytes{};
+  const auto refused = [](const Error& error) { return std::string_view{error.codeName} == "ForkedChild"; };
+  failures |= refused(buffer.upload(0, bytes).error()) ? 0 : 1;
+  failures |= refused(buffer.exportSlot(0).error()) ? 0 : 2;
+  failures |= refused(RdmaGpuBuffer::make(cudaConfig()).error()) ? 0 : 4;
+  buffer.destroy();
+  return failures;
+}
+
+TEST(CudaFork, ForkedChildFreesAndScrubsNothingOfItsParents) {
+  for(const CudaMemory memory : {CudaMemory::Vmm, CudaMemory::MemAlloc}) {
+    auto config = cudaConfig(memory);
+    config.scrubOnDestroy = true;
+    auto buffer = RdmaGpuBuffer::make(config);
+    ASSERT_TRUE(buffer) << buffer.error().message();
+    std::array<std::byte, 100> sent{};
+    sent.fill(std::byte{77});
+    ASSERT_TRUE(buffer->upload(0, sent));
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if(child == 0)
+      _exit(inChild(*buffer));
+    int status{};
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+    std::array<std::byte, 100> back{};
+    ASSERT_TRUE(buffer->download(0, back));
+    EXPECT_EQ(back, sent);
+  }
+}
+
+} // namespace
+} // namespace rdmagpu::test

@@ -1,0 +1,98 @@
+#include <contract/cuda_driver.hpp>
+#include <rdmagpu/backends.hpp>
+
+#include <cstddef>
+#include <string>
+
+namespace rdmagpu::test {
+namespace {
+
+const auto noSuchPci = PciAddress{.domain = 0xFFFF, .bus = 0xEE};
+
+Error refusal(const RdmaGpuBufferConfig& config) {
+  const auto made = RdmaGpuBuffer::make(config);
+  EXPECT_FALSE(made);
+  return made ? Error{} : made.error();
+}
+
+TEST(CudaSelection, OrdinalOutOfRangeNamesAskedAndAvailable) {
+  auto config = cudaConfig();
+  config.cudaDevice = 1000;
+  const Error error = refusal(config);
+  EXPECT_EQ(error.kind, Errc::NotFound);
+  EXPECT_STREQ(error.codeName, "DeviceOutOfRange");
+  EXPECT_EQ(error.bytes, 1000U);
+  EXPECT_EQ(error.available, static_cast<std::uint64_t>(CudaDriver::instance().deviceCount()));
+  EXPECT_FALSE(error.hints().empty());
+  config.cudaDevice = -1;
+  EXPECT_STREQ(refusal(config).codeName, "DeviceOutOfRange");
+  config.gpu.ordinal = 0;
+  EXPECT_TRUE(RdmaGpuBuffer::make(config)) << "gpu counts, not cudaDevice";
+}
+
+TEST(CudaSelection, PciAddressOfNoGpuIsNotFound) {
+  auto config = cudaConfig();
+  config.gpu.pci = noSuchPci;
+  const Error error = refusal(config);
+  EXPECT_EQ(error.kind, Errc::NotFound);
+  EXPECT_STREQ(error.codeName, "DeviceNotFound");
+  EXPECT_FALSE(error.hints().empty());
+}
+
+TEST(CudaSelection, UuidOfNoGpuIsNotFound) {
+  auto config = cudaConfig();
+  config.gpu.uuid.emplace().fill(std::byte{0x5a});
+  EXPECT_STREQ(refusal(config).codeName, "DeviceNotFound");
+}
+
+TEST(CudaSelection, LuidIsNotOfThisSystem) {
+  auto config = cudaConfig();
+  config.gpu.luid.emplace();
+  EXPECT_STREQ(refusal(config).codeName, "PlatformLacks");
+}
+
+TEST(CudaSelection, PciAddressFindsTheGpuThatIsListedThere) {
+  for(const BackendInfo& info : backends()) {
+    if(info.api != RdmaGpuApi::Cuda)
+      continue;
+    ASSERT_FALSE(info.devices.empty());
+    for(const DeviceInfo& device : info.devices) {
+      auto config = cudaConfig();
+      config.gpu.pci = device.pci;
+      const auto buffer = RdmaGpuBuffer::make(config);
+      ASSERT_TRUE(buffer) << buffer.error().message();
+      EXPECT_EQ(buffer->facts().pci, device.pci);
+      EXPECT_EQ(buffer->facts().device, device.name);
+    }
+  }
+}
+
+class CudaTwoGpus : public OnCudaStandin {};
+
+TEST_F(CudaTwoGpus, WaysToNameOneMustAgree) {
+  auto config = cudaConfig();
+  config.gpu.ordinal = 0;
+  config.gpu.pci = PciAddress{.bus = 0x3C};
+  EXPECT_STREQ(refusal(config).codeName, "GpuSelectorConflict");
+  config.api = RdmaGpuApi::Auto;
+  EXPECT_STREQ(refusal(config).codeName, "GpuSelectorConflict") << "no other backend would do better";
+  config.api = RdmaGpuApi::Cuda;
+  config.gpu.ordinal = 1;
+  config.gpu.uuid.emplace().fill(std::byte{0xA1});
+  const auto buffer = RdmaGpuBuffer::make(config);
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  EXPECT_EQ(buffer->facts().pci, config.gpu.pci);
+  config.gpu.uuid->fill(std::byte{0xA0});
+  EXPECT_STREQ(refusal(config).codeName, "GpuSelectorConflict");
+}
+
+TEST_F(CudaTwoGpus, CudaDeviceIsTheOrdinal) {
+  auto config = cudaConfig();
+  config.cudaDevice = 1;
+  const auto buffer = RdmaGpuBuffer::make(config);
+  ASSERT_TRUE(buffer);
+  EXPECT_EQ(buffer->facts().pci, PciAddress{.bus = 0x3C});
+}
+
+} // namespace
+} // namespace rdmagpu::test

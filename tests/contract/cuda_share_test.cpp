@@ -1,0 +1,85 @@
+#include <contract/cuda_driver.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+#include <string>
+
+namespace rdmagpu::test {
+namespace {
+
+constexpr const char* tokenVariable = "RDMAGPU_TEST_TOKEN";
+
+std::array<std::byte, 5000> filled(int value) {
+  std::array<std::byte, 5000> bytes{};
+  bytes.fill(static_cast<std::byte>(value));
+  return bytes;
+}
+
+/// What the second process of the test below does.
+TEST(CudaShareChild, SeesTheSlotsAndWritesToThem) {
+  const char* token = std::getenv(tokenVariable);
+  if(!token)
+    GTEST_SKIP() << "started by CudaShare.SecondProcessSeesTheSameSlots";
+  const auto buffer = RdmaGpuBuffer::attach(token);
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  EXPECT_EQ(buffer->slotCount(), 4U);
+  EXPECT_EQ(buffer->facts().cudaMemory, CudaMemory::Vmm);
+  auto bytes = filled(0);
+  ASSERT_TRUE(buffer->download(3, bytes));
+  EXPECT_EQ(bytes, filled(33));
+  ASSERT_TRUE(buffer->upload(0, filled(44)));
+}
+
+/// Starts this program anew: a forked child cannot use CUDA.
+int runChild(const std::string& token) {
+  const pid_t child = fork();
+  if(child == 0) {
+    setenv(tokenVariable, token.c_str(), 1);
+    execl("/proc/self/exe", "child", "--gtest_filter=CudaShareChild.*", "--gtest_brief=1",
+          static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+TEST(CudaShare, SecondProcessSeesTheSameSlots) {
+  const auto buffer = RdmaGpuBuffer::make(cudaConfig(CudaMemory::Vmm));
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  ASSERT_TRUE(buffer->upload(3, filled(33)));
+  const auto shared = buffer->share();
+  ASSERT_TRUE(shared) << shared.error().message();
+  const auto token = shared->token();
+  ASSERT_TRUE(token);
+  EXPECT_EQ(runChild(*token), 0);
+  auto back = filled(0);
+  ASSERT_TRUE(buffer->download(0, back));
+  EXPECT_EQ(back, filled(44));
+}
+
+TEST(CudaShare, DescriptorOfOtherMemoryIsRefused) {
+  const auto host =
+      RdmaGpuBuffer::make({.api = RdmaGpuApi::HostFallback, .slotCount = 4, .frameBytes = 1U << 19});
+  ASSERT_TRUE(host);
+  auto shared = host->share();
+  ASSERT_TRUE(shared);
+  auto token = shared->token();
+  ASSERT_TRUE(token);
+  const std::string hostApi = "api=" + std::to_string(static_cast<int>(RdmaGpuApi::HostFallback));
+  const std::string inherited = std::to_string(dup(shared->fd()));
+  std::string forged = *token;
+  forged.replace(forged.find(hostApi), hostApi.size(), "api=1");
+  const std::string fd = "fd=" + std::to_string(shared->fd());
+  forged.replace(forged.find(fd), fd.size(), "fd=" + inherited);
+  const auto attached = RdmaGpuBuffer::attach(forged);
+  ASSERT_FALSE(attached);
+  EXPECT_STREQ(attached.error().call, "cuMemImportFromShareableHandle");
+}
+
+} // namespace
+} // namespace rdmagpu::test

@@ -1,0 +1,191 @@
+// Creating slots of GPU memory, beside the driver's own calls for the same bytes. Without CUDA's driver
+// and a GPU that peers can reach it says so and ends with 0.
+#include <driver/cuda.hpp>
+#include <side_by_side.hpp>
+
+#include <rdmagpu/backends.hpp>
+#include <rdmagpu/rdma_gpu_buffer.hpp>
+
+#include <benchmark/benchmark.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <dlfcn.h>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace rdmagpu;
+using bench::SideBySide;
+namespace api = driver::cuda;
+
+class CudaLibrary final : public SymbolSource {
+public:
+  void* find(const char* symbol) noexcept override { return m_handle ? dlsym(m_handle, symbol) : nullptr; }
+
+private:
+  void* m_handle = dlopen("libcuda.so.1", RTLD_NOW);
+};
+
+const api::Functions& cuda() {
+  static CudaLibrary library;
+  static const api::Functions functions{library};
+  return functions;
+}
+
+bool good(benchmark::State& state, api::Status status, const char* call) {
+  if(status == api::Status::Success)
+    return true;
+  state.SkipWithError(call);
+  return false;
+}
+
+RdmaGpuBufferConfig config(const benchmark::State& state) {
+  return {.api = RdmaGpuApi::Cuda,
+          .slotCount = static_cast<std::uint32_t>(state.range(0)),
+          .frameBytes = static_cast<std::size_t>(state.range(1)),
+          .ignoreBudget = state.range(2) == 0};
+}
+
+void createAndDestroy(benchmark::State& state, const RdmaGpuBufferConfig& wanted) {
+  auto buffer = RdmaGpuBuffer::make(wanted);
+  if(!buffer)
+    state.SkipWithError(buffer.error().message().c_str());
+}
+
+/// One block for everything, in the primary context that main() has made current.
+void plainBlock(benchmark::State& state, std::size_t bytes) {
+  api::DevicePtr address{};
+  if(good(state, cuda().memAlloc(&address, bytes), "cuMemAlloc_v2"))
+    good(state, cuda().memFree(address), "cuMemFree_v2");
+}
+
+/// What is usual: an allocation of the virtual memory management for each slot.
+class VmmSlot {
+public:
+  VmmSlot(benchmark::State& state, std::size_t bytes) : m_state(state) {
+    const api::AllocationProp prop{.requestedHandleTypes = api::HandleType::PosixFileDescriptor,
+                                   .allocFlags = {.gpuDirectRdmaCapable = 1}};
+    std::size_t grain{};
+    good(state, cuda().memGetAllocationGranularity(&grain, &prop, api::Granularity::Minimum), "granularity");
+    m_bytes = (bytes + grain - 1) / grain * grain;
+    const api::AccessDesc access{};
+    m_made = good(state, cuda().memCreate(&m_handle, m_bytes, &prop, 0), "cuMemCreate") &&
+             good(state, cuda().memAddressReserve(&m_address, m_bytes, grain, 0, 0), "cuMemAddressReserve") &&
+             good(state, cuda().memMap(m_address, m_bytes, 0, m_handle, 0), "cuMemMap") &&
+             good(state, cuda().memSetAccess(m_address, m_bytes, &access, 1), "cuMemSetAccess");
+  }
+  VmmSlot(VmmSlot&& other) noexcept
+      : m_state(other.m_state),
+        m_bytes(other.m_bytes),
+        m_handle(other.m_handle),
+        m_address(other.m_address),
+        m_made(other.m_made) {
+    other.m_made = false;
+  }
+  VmmSlot& operator=(VmmSlot&&) = delete;
+  ~VmmSlot() {
+    if(!m_made)
+      return;
+    good(m_state, cuda().memUnmap(m_address, m_bytes), "cuMemUnmap");
+    good(m_state, cuda().memAddressFree(m_address, m_bytes), "cuMemAddressFree");
+    good(m_state, cuda().memRelease(m_handle), "cuMemRelease");
+  }
+
+private:
+  benchmark::State& m_state;
+  std::size_t m_bytes{};
+  api::MemHandle m_handle{};
+  api::DevicePtr m_address{};
+  bool m_made{};
+};
+
+void vmmPerSlot(benchmark::State& state, const RdmaGpuBufferConfig& wanted) {
+  std::vector<VmmSlot> slots;
+  slots.reserve(wanted.slotCount);
+  for(std::uint32_t i = 0; i < wanted.slotCount; ++i)
+    slots.emplace_back(state, wanted.frameBytes);
+}
+
+void CreateAgainstOneCuMemAlloc(benchmark::State& state) {
+  const auto wanted = config(state);
+  SideBySide pair;
+  for(auto _ : state) // NOLINT(clang-analyzer-deadcode.DeadStores): the loop is what counts
+    pair.round([&] { createAndDestroy(state, wanted); },
+               [&] { plainBlock(state, wanted.slotCount * wanted.frameBytes); });
+  pair.report(state);
+}
+BENCHMARK(CreateAgainstOneCuMemAlloc)
+    ->ArgNames({"slots", "bytes", "budget"})
+    ->Args({64, 4'147'200, 1})
+    ->Args({64, 4'147'200, 0})
+    ->Args({256, 4'147'200, 1})
+    ->Args({256, 4'147'200, 0})
+    ->Args({65536, 65536, 0})
+    ->Iterations(50)
+    ->Unit(benchmark::kMicrosecond);
+
+void CreateAgainstVmmPerSlot(benchmark::State& state) {
+  const auto wanted = config(state);
+  SideBySide pair;
+  for(auto _ : state) // NOLINT(clang-analyzer-deadcode.DeadStores): the loop is what counts
+    pair.round([&] { createAndDestroy(state, wanted); }, [&] { vmmPerSlot(state, wanted); });
+  pair.report(state);
+}
+BENCHMARK(CreateAgainstVmmPerSlot)
+    ->ArgNames({"slots", "bytes", "budget"})
+    ->Args({64, 4'147'200, 1})
+    ->Args({256, 4'147'200, 1})
+    ->Iterations(20)
+    ->Unit(benchmark::kMicrosecond);
+
+template <class Work>
+std::string microseconds(Work work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::to_string(
+      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+}
+
+/// What the first buffer of a process costs beyond cuInit, which is the driver's own.
+bool firstBuffer() {
+  const std::string init = microseconds([] { static_cast<void>(cuda().init(0)); });
+  Result<RdmaGpuBuffer> buffer = Error{};
+  const RdmaGpuBufferConfig wanted{.api = RdmaGpuApi::Cuda, .slotCount = 64, .frameBytes = 4'147'200};
+  const std::string made = microseconds([&] { buffer = RdmaGpuBuffer::make(wanted); });
+  if(!buffer) {
+    std::fprintf(stderr, "bench_cuda_create: skipped: %s\n", buffer.error().message().c_str());
+    return false;
+  }
+  benchmark::AddCustomContext("gpu", buffer->facts().device);
+  benchmark::AddCustomContext("cu_init_us", init);
+  benchmark::AddCustomContext("first_buffer_after_cu_init_us", made);
+  benchmark::AddCustomContext("requested_bytes", std::to_string(buffer->facts().requestedBytes));
+  benchmark::AddCustomContext("committed_bytes", std::to_string(buffer->facts().committedBytes));
+  return true;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if(benchmark::ReportUnrecognizedArguments(argc, argv))
+    return 1;
+  if(!firstBuffer())
+    return 0;
+  // cuMemAlloc needs a context; it is kept current throughout, so that nobody pays for making it.
+  driver::Loader load = cuda().load;
+  const driver::Fn<"cuCtxSetCurrent", api::Status(api::Context)> setCurrent{load};
+  api::Context context{};
+  const bool current = cuda().primaryCtxRetain(&context, api::Device{}) == api::Status::Success &&
+                       setCurrent(context) == api::Status::Success;
+  if(!current) {
+    std::fputs("bench_cuda_create: the primary context cannot be made current\n", stderr);
+    return 1;
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}

@@ -101,7 +101,10 @@ std::optional<Failure> failureOf(const VerifyReport& report) {
 int runVerify(const VerifyCommand& options) {
   if(!options.peer.present)
     return fail("verify", options.json, absentPeer(options.peer));
-  const auto buffer = RdmaGpuBuffer::make(options.buffer.config());
+  RdmaGpuBufferConfig config = options.buffer.config();
+  // What a peer on the CPU can reach.
+  config.accepts = {HandoffKind::HostPointer, HandoffKind::PciMapping};
+  const auto buffer = RdmaGpuBuffer::make(config);
   if(!buffer)
     return fail("verify", options.json, allocationFailure(buffer.error(), options.buffer.api));
   noteUnusedGpu("verify", options.buffer.gpu, *buffer);

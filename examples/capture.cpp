@@ -39,7 +39,10 @@ int fail(const rdmagpu::Error& error) {
 int main() {
   constexpr std::size_t frameBytes = 1920 * 1080 * 2;
   const auto buffer = rdmagpu::RdmaGpuBuffer::make(
-      {.api = rdmagpu::RdmaGpuApi::Auto, .slotCount = 4, .frameBytes = frameBytes});
+      {.api = rdmagpu::RdmaGpuApi::Auto,
+       .slotCount = 4,
+       .frameBytes = frameBytes,
+       .accepts = {rdmagpu::HandoffKind::HostPointer}}); // what a card on the CPU can reach
   if(!buffer)
     return fail(buffer.error());
 

@@ -208,6 +208,8 @@ public:
   /// Maps the memory that another process offered through a connected Unix-domain socket (see
   /// SharedBuffer::send). Receives one message; blocks as the socket does. The slots are the same
   /// memory: what one process writes the other reads. Page locking is tried for this process anew.
+  /// CUDA (measured, driver 580): the driver no longer calls memory RDMA-capable in the process that
+  /// attached it, and facts() says so; export and register slots in the process that made them.
   static Result<RdmaGpuBuffer> attach(int unixSocket);
   /// The same, from a descriptor that this process inherited (see SharedBuffer::token).
   static Result<RdmaGpuBuffer> attach(std::string_view token);

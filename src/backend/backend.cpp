@@ -4,7 +4,7 @@
 namespace rdmagpu::backend {
 
 Result<ExportedFd> Region::exportDmaBuf(std::size_t, std::size_t bytes) const {
-  return libraryError("RdmaGpuBuffer::exportSlot", LibraryCode::NotExportable, bytes);
+  return libraryError("", LibraryCode::NotExportable, bytes);
 }
 
 Result<os::Fd> Region::share() const {

@@ -39,7 +39,8 @@ public:
   virtual Result<void> download(std::size_t offset, std::span<std::byte> to) const = 0;
   virtual Result<void> flushPeerWrites() const { return {}; }
 
-  /// A dma-buf that reaches [offset, offset + bytes). The base answers NotExportable.
+  /// A dma-buf that reaches [offset, offset + bytes). The base answers NotExportable. An Error with an
+  /// empty call gets the name of the member that the caller used.
   virtual Result<ExportedFd> exportDmaBuf(std::size_t offset, std::size_t bytes) const;
   /// A descriptor with which another process can map all of it. The base answers NotShareable.
   virtual Result<os::Fd> share() const;

@@ -49,8 +49,13 @@ Result<RegionPtr> CudaRegion::import(os::Fd fd, std::size_t bytes) {
   auto region = std::make_shared<CudaRegion>(*gpu);
   region->m_base = region->m_memory.emplace<VmmMemory>(*std::move(memory)).address();
   region->m_bytes = bytes;
-  if(const auto capable = checkCapable(*gpu, region->m_base); !capable)
-    return capable.error();
+  // Measured: the driver answers 0 of memory that was imported, in whatever way it was made.
+  if(const auto capable = checkCapable(*gpu, region->m_base); !capable) {
+    if(capable.error().origin != Origin::Library) // the question failed
+      return capable.error();
+    region->m_capable = Answer::No;
+    region->m_tolerated.push_back(capable.error());
+  }
   return RegionPtr{std::move(region)};
 }
 
@@ -147,7 +152,7 @@ void CudaRegion::describe(BufferFacts& facts) const {
     facts.committedBytes += plain->bytes();
     facts.residentBytes += plain->bytes();
   }
-  facts.rdmaCapable = Answer::Yes; // a region that is not does not come to be
+  facts.rdmaCapable = m_capable;
   facts.writesNeedFlush = writesNeedFlush();
   facts.tolerated.insert(facts.tolerated.end(), m_tolerated.begin(), m_tolerated.end());
 }

@@ -37,7 +37,8 @@ private:
   ContextSource m_contexts; // before the memory, which may live in a context
   std::variant<std::monostate, VmmMemory, PlainMemory> m_memory;
   api::DevicePtr m_base{};
-  std::size_t m_bytes{}; ///< From m_base on: what was asked for.
+  std::size_t m_bytes{};         ///< From m_base on: what was asked for.
+  Answer m_capable{Answer::Yes}; ///< No only for what was imported: else such a region does not come to be.
   bool m_scrub{};
   std::vector<Error> m_tolerated;
 };

@@ -43,7 +43,7 @@ public:
 
   Result<ExportedFd> exportDmaBuf(std::size_t offset, std::size_t bytes) const override {
     if(m_pages.fd() < 0)
-      return libraryError("RdmaGpuBuffer::exportSlot", LibraryCode::NotMemfd, bytes);
+      return libraryError("", LibraryCode::NotMemfd, bytes);
     auto fd = os::exportMemfd(m_pages.fd(), offset, bytes);
     if(!fd)
       return fd.error();

@@ -26,7 +26,7 @@ Result<backend::ExportedFd> exportRange(const char* call, const backend::Region&
   auto exported = region.exportDmaBuf(offset, bytes);
   if(!exported) {
     Error error = exported.error();
-    if(error.origin == Origin::Library)
+    if(*error.call == '\0')
       error.call = call; // the region does not know which of ours was called
     return error;
   }

@@ -94,9 +94,9 @@ RDMAGPU_STANDIN_API Status cuPointerGetAttribute(void* value, PointerAttribute a
   const Mapping* mapping = mappingOf(address);
   if(attribute != PointerAttribute::IsGpuDirectRdmaCapable || (!mapping && !plainOf(address)))
     return Status::InvalidValue;
-  const bool capable =
-      mapping ? mapping->memory->prop.allocFlags.gpuDirectRdmaCapable && state().profile->vmmIsCapable
-              : state().profile->rdma != 0;
+  const bool capable = mapping ? mapping->memory->prop.allocFlags.gpuDirectRdmaCapable &&
+                                     !mapping->memory->imported && state().profile->vmmIsCapable
+                               : state().profile->rdma != 0;
   *static_cast<int*>(value) = capable;
   return Status::Success;
 }

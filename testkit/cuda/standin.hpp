@@ -45,6 +45,7 @@ struct Physical {
   int fd = -1;
   std::size_t bytes{};
   AllocationProp prop{};
+  bool imported{}; ///< From another process: then the driver no longer calls it capable.
   Physical() = default;
   Physical(Physical&&) = delete;
   ~Physical();

@@ -61,6 +61,7 @@ std::shared_ptr<Physical> adopt(int fd) {
   memory->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
   memory->bytes = static_cast<std::size_t>(status.st_size);
   memory->prop = prop;
+  memory->imported = true;
   state().used += memory->bytes;
   return memory;
 }

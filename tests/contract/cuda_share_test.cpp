@@ -28,6 +28,9 @@ TEST(CudaShareChild, SeesTheSlotsAndWritesToThem) {
   ASSERT_TRUE(buffer) << buffer.error().message();
   EXPECT_EQ(buffer->slotCount(), 4U);
   EXPECT_EQ(buffer->facts().cudaMemory, CudaMemory::Vmm);
+  EXPECT_EQ(buffer->facts().rdmaCapable, Answer::No);
+  ASSERT_EQ(buffer->facts().tolerated.size(), 1U);
+  EXPECT_STREQ(buffer->facts().tolerated.front().codeName, "NotRdmaCapable");
   auto bytes = filled(0);
   ASSERT_TRUE(buffer->download(3, bytes));
   EXPECT_EQ(bytes, filled(33));

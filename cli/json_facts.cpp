@@ -31,6 +31,8 @@ Json toJson(const BufferFacts& facts) {
   json["pinned_by"] = name(facts.pinnedBy);
   json["numa_node"] = facts.numaNode < 0 ? Json() : Json(facts.numaNode);
   json["memfd"] = facts.memfd;
+  json["bar1_bytes"] = facts.bar1Bytes;
+  json["bar1_free_bytes"] = facts.bar1FreeBytes ? Json(*facts.bar1FreeBytes) : Json();
   json["rdma_capable"] = name(facts.rdmaCapable);
   json["writes_need_flush"] = facts.writesNeedFlush;
   json["cuda_memory"] = facts.cudaMemory == CudaMemory::Auto ? Json() : Json(name(facts.cudaMemory));

@@ -98,7 +98,7 @@ struct RdmaGpuBufferConfig {
   bool zeroFill{false}; ///< Hand the slots out cleared. Costs nothing where the system promises that anyway
                         ///< (host memory).
   bool scrubOnDestroy{false}; ///< Overwrite the slots with zeros before the memory is given back.
-  bool ignoreBudget{false};   ///< Try even if more is asked than maxSlots() says.
+  bool ignoreBudget{false};   ///< Try even if make() would refuse what maxSlots() says is too much.
   HostMemory host{};          ///< HostFallback only.
   CudaMemory cudaMemory{CudaMemory::Auto}; ///< Cuda only.
 };
@@ -124,8 +124,11 @@ struct BufferFacts {
   std::size_t lockedBytes{};    ///< Bytes locked with mlock.
   Error lockError{};            ///< Why pages are not locked; kind None when they are, or were not to be.
   PinnedBy pinnedBy{};
-  int numaNode = -1;              ///< Where the first page was found; -1 unknown.
-  bool memfd{};                   ///< Host pages of a memfd: they can be exported and shared.
+  int numaNode = -1;         ///< Where the first page was found; -1 unknown.
+  bool memfd{};              ///< Host pages of a memfd: they can be exported and shared.
+  std::uint64_t bar1Bytes{}; ///< The window through which peers reach the GPU's memory; 0 unknown or none.
+  std::optional<std::uint64_t> bar1FreeBytes{}; ///< Of it, before the creation. Empty where it covers all of
+                                                ///< the GPU's memory, and so cannot run out before that does.
   Answer rdmaCapable{};           ///< As the driver reports it; Unknown where there is none to ask.
   bool writesNeedFlush{};         ///< A peer's writes are visible only after flushPeerWrites().
   CudaMemory cudaMemory{};        ///< Cuda: the kind it is, never Auto.
@@ -168,7 +171,8 @@ public:
   const Error& error() const noexcept; ///< Of the last create(); kind None after success.
 
   /// How many slots of `config.frameBytes` fit the memory that is free now, less a reserve of an
-  /// eighth (no reserve of a pool of huge pages). make() refuses more unless `ignoreBudget` is set.
+  /// eighth (no reserve of a pool of huge pages). make() refuses more unless `ignoreBudget` is set; on a GPU
+  /// whose BAR1 covers all of its memory it leaves that to the driver, which refuses what is not free.
   /// `slotCount` is not read. Under Auto the answer is that of the first backend that is available.
   static Result<std::uint32_t> maxSlots(const RdmaGpuBufferConfig& config);
 

@@ -76,6 +76,9 @@ public:
   virtual bool oneRegionPerSlot() const noexcept { return false; }
   /// How much can be allocated now without harm; nullopt when nobody tells.
   virtual std::optional<Budget> budget(const RdmaGpuBufferConfig&) const = 0;
+  /// Whether nothing but the driver's own memory limits what is allocated, so that it refuses by itself what
+  /// does not fit and budget() need not be asked before, which may be slow.
+  virtual bool driverKeepsBudget() const noexcept { return false; }
   /// Maps what another process shared with Region::share(). The base answers NotShareable.
   virtual Result<RegionPtr> attach(os::Fd, std::size_t bytes);
 };

@@ -13,19 +13,26 @@ namespace {
 
 class CudaDevice final : public Device {
 public:
-  CudaDevice(Gpu gpu, CudaMemory memory) noexcept : m_gpu(std::move(gpu)), m_memory(memory) {}
+  CudaDevice(Gpu gpu, const Bar1& bar1, CudaMemory memory) noexcept
+      : m_gpu(std::move(gpu)), m_bar1(bar1), m_memory(memory) {}
 
   Result<RegionPtr> allocate(const RegionRequest& request) override {
-    return CudaRegion::allocate(m_gpu, m_memory, request);
+    auto region = CudaRegion::allocate(m_gpu, m_bar1, m_memory, request);
+    if(region || region.error().kind != Errc::OutOfMemory)
+      return region;
+    Error error = region.error();
+    error.available = freeBytes(m_gpu);
+    return error;
   }
 
   /// The page that peers pin, and the one that a dma-buf is cut on.
   std::size_t slotGranularity() const noexcept override { return std::max(gpuPageBytes, os::pageBytes()); }
 
   std::optional<Budget> budget(const RdmaGpuBufferConfig&) const override {
-    const auto free = freeBytes(m_gpu);
-    return free ? std::optional{Budget{lessReserve(*free), LibraryCode::DeviceBudgetExceeded}} : std::nullopt;
+    const std::uint64_t free = std::min(freeBytes(m_gpu), m_bar1.freeBytes.value_or(m_gpu.totalBytes));
+    return Budget{lessReserve(free), LibraryCode::DeviceBudgetExceeded};
   }
+  bool driverKeepsBudget() const noexcept override { return m_bar1.coversMemory; }
 
   Result<RegionPtr> attach(os::Fd fd, std::size_t bytes) override {
     return CudaRegion::import(std::move(fd), bytes);
@@ -33,6 +40,7 @@ public:
 
 private:
   Gpu m_gpu;
+  Bar1 m_bar1;
   CudaMemory m_memory;
 };
 
@@ -63,7 +71,8 @@ public:
     const auto memory = chooseMemory(*gpu, config.cudaMemory);
     if(!memory)
       return memory.error();
-    return DevicePtr{std::make_shared<CudaDevice>(*std::move(gpu), *memory)};
+    const Bar1 bar1 = readBar1(*gpu);
+    return DevicePtr{std::make_shared<CudaDevice>(*std::move(gpu), bar1, *memory)};
   }
 
 private:

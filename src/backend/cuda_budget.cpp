@@ -1,9 +1,7 @@
 #include <backend/cuda_budget.hpp>
-#include <base/log.hpp>
 #include <driver/nvml.hpp>
 #include <os/library.hpp>
-
-#include <algorithm>
+#include <os/pci.hpp>
 
 namespace rdmagpu::backend::cuda {
 namespace {
@@ -24,31 +22,34 @@ const nvml::Functions* management() noexcept {
   return loaded ? &*loaded : nullptr;
 }
 
-std::optional<std::uint64_t> managedFreeBytes(const Gpu& gpu) noexcept {
-  const nvml::Functions* library = management();
+/// The device as that library knows it; null when it does not.
+nvml::Device find(const nvml::Functions& library, const Gpu& gpu) noexcept {
   nvml::Device device{};
-  nvml::Memory memory;
-  if(!library || library->deviceGetHandleByPciBusId(gpu.busId.c_str(), &device) != nvml::Status::Success ||
-     library->deviceGetMemoryInfo(device, &memory) != nvml::Status::Success)
-    return {};
-  nvml::Bar1Memory bar1; // not to be asked of every GPU: then the memory alone is the limit
-  if(library->deviceGetBar1MemoryInfo(device, &bar1) != nvml::Status::Success || bar1.total == 0)
-    return memory.free;
-  return std::min(memory.free, bar1.free);
+  const auto status = library.deviceGetHandleByPciBusId(gpu.busId.c_str(), &device);
+  return status == nvml::Status::Success ? device : nullptr;
 }
 
 } // namespace
 
-std::optional<std::uint64_t> freeBytes(const Gpu& gpu) {
-  if(const auto free = managedFreeBytes(gpu))
-    return free;
-  const api::Functions& cuda = loadedDriver();
-  std::size_t total{};
-  if(const auto told = cuda.call(0, cuda.deviceTotalMem, &total, gpu.device); !told) {
-    log(LogLevel::Warning, "the size of the GPU's memory is not known", told.error());
-    return {};
-  }
-  return total;
+Bar1 readBar1(const Gpu& gpu, const std::string& root) {
+  const std::uint64_t window = gpu.pci ? os::barBytes(*gpu.pci, 1, root) : 0;
+  if(window >= gpu.totalBytes)
+    return {.bytes = window, .coversMemory = true};
+  const nvml::Functions* library = management();
+  const nvml::Device device = library ? find(*library, gpu) : nullptr;
+  nvml::Bar1Memory bar1; // not to be asked of every GPU
+  if(!device || library->deviceGetBar1MemoryInfo(device, &bar1) != nvml::Status::Success || bar1.total == 0)
+    return {.bytes = window};
+  return {.bytes = bar1.total, .freeBytes = bar1.free};
+}
+
+std::uint64_t freeBytes(const Gpu& gpu) noexcept {
+  const nvml::Functions* library = management();
+  const nvml::Device device = library ? find(*library, gpu) : nullptr;
+  nvml::Memory memory;
+  if(!device || library->deviceGetMemoryInfo(device, &memory) != nvml::Status::Success)
+    return gpu.totalBytes;
+  return memory.free;
 }
 
 } // namespace rdmagpu::backend::cuda

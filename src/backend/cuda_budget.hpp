@@ -3,12 +3,24 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace rdmagpu::backend::cuda {
 
-/// How many bytes can be allocated on that GPU now and reached by a peer: the smaller of the free
-/// memory and the free BAR1 space, as NVIDIA's management library tells, which needs no context.
-/// Where that library is not installed, all the memory that the GPU has.
-std::optional<std::uint64_t> freeBytes(const Gpu&);
+/// BAR1, the window through which peers reach a GPU's memory.
+struct Bar1 {
+  std::uint64_t bytes{};                    ///< 0: not known.
+  bool coversMemory{};                      ///< All of it: then the memory runs out before the window.
+  std::optional<std::uint64_t> freeBytes{}; ///< Asked only of a window that does not, or is not known to.
+};
+
+/// The kernel tells in a microsecond how large the window is. Only where it is smaller than the memory, or
+/// the kernel does not tell, is NVIDIA's management library asked: starting that takes 10 ms, and asking for
+/// BAR1 160 us each time, which is more than most buffers take to create. `root` replaces "/".
+Bar1 readBar1(const Gpu&, const std::string& root = "");
+
+/// How many bytes of a GPU's memory are free, as the management library tells, which needs no context.
+/// Where that is not installed, all the memory that the GPU has.
+std::uint64_t freeBytes(const Gpu&) noexcept;
 
 } // namespace rdmagpu::backend::cuda

@@ -123,6 +123,10 @@ Result<Gpu> describeGpu(const api::Functions& cuda, int ordinal) {
     return busId.error();
   gpu.busId = *std::move(busId);
   gpu.pci = PciAddress::parse(gpu.busId);
+  std::size_t total{};
+  if(const auto told = cuda.call(0, cuda.deviceTotalMem, &total, gpu.device); !told)
+    return told.error();
+  gpu.totalBytes = total;
   if(const auto read = readAttributes(cuda, gpu); !read)
     return read.error();
   return gpu;

@@ -3,7 +3,7 @@
 #include <rdmagpu/pci_address.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 
-#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +17,7 @@ struct Gpu {
   std::string name{};
   std::string busId{}; ///< As the driver writes it.
   std::optional<PciAddress> pci{};
+  std::uint64_t totalBytes{};
   bool integrated{};
   bool vmm{};
   bool rdma{};

@@ -24,8 +24,9 @@ Result<void> CudaRegion::take(CudaMemory kind, std::size_t bytes) {
   return checkCapable(m_gpu, m_base);
 }
 
-Result<RegionPtr> CudaRegion::allocate(const Gpu& gpu, CudaMemory kind, const RegionRequest& request) {
-  auto region = std::make_shared<CudaRegion>(gpu);
+Result<RegionPtr> CudaRegion::allocate(const Gpu& gpu, const Bar1& bar1, CudaMemory kind,
+                                       const RegionRequest& request) {
+  auto region = std::make_shared<CudaRegion>(gpu, bar1);
   if(auto taken = region->take(kind, request.bytes); !taken) {
     Error error = taken.error();
     error.device = gpu.ordinal;
@@ -46,7 +47,7 @@ Result<RegionPtr> CudaRegion::import(os::Fd fd, std::size_t bytes) {
   const auto gpu = describeGpu(loadedDriver(), memory->ordinal());
   if(!gpu)
     return gpu.error();
-  auto region = std::make_shared<CudaRegion>(*gpu);
+  auto region = std::make_shared<CudaRegion>(*gpu, readBar1(*gpu));
   region->m_base = region->m_memory.emplace<VmmMemory>(*std::move(memory)).address();
   region->m_bytes = bytes;
   // Measured: the driver answers 0 of memory that was imported, in whatever way it was made.
@@ -152,6 +153,8 @@ void CudaRegion::describe(BufferFacts& facts) const {
     facts.committedBytes += plain->bytes();
     facts.residentBytes += plain->bytes();
   }
+  facts.bar1Bytes = m_bar1.bytes;
+  facts.bar1FreeBytes = m_bar1.freeBytes;
   facts.rdmaCapable = m_capable;
   facts.writesNeedFlush = writesNeedFlush();
   facts.tolerated.insert(facts.tolerated.end(), m_tolerated.begin(), m_tolerated.end());

@@ -1,5 +1,6 @@
 #pragma once
 #include <backend/backend.hpp>
+#include <backend/cuda_budget.hpp>
 #include <backend/cuda_memory.hpp>
 
 #include <variant>
@@ -11,11 +12,11 @@ namespace rdmagpu::backend::cuda {
 class CudaRegion final : public Region {
 public:
   /// Allocates, checks that a peer can reach it, and clears it when the config says so.
-  static Result<RegionPtr> allocate(const Gpu&, CudaMemory, const RegionRequest&);
+  static Result<RegionPtr> allocate(const Gpu&, const Bar1&, CudaMemory, const RegionRequest&);
   /// What another process shared, on whichever GPU it lies.
   static Result<RegionPtr> import(os::Fd, std::size_t bytes);
 
-  explicit CudaRegion(const Gpu& gpu) : m_gpu(gpu), m_contexts(gpu.device) {}
+  CudaRegion(const Gpu& gpu, const Bar1& bar1) : m_gpu(gpu), m_bar1(bar1), m_contexts(gpu.device) {}
   ~CudaRegion() override;
   CudaRegion(CudaRegion&&) = delete;
 
@@ -34,6 +35,7 @@ private:
   bool writesNeedFlush() const noexcept { return m_gpu.writesOrdering < api::orderedForOwner; }
 
   Gpu m_gpu;
+  Bar1 m_bar1;
   ContextSource m_contexts; // before the memory, which may live in a context
   std::variant<std::monostate, VmmMemory, PlainMemory> m_memory;
   api::DevicePtr m_base{};

@@ -74,7 +74,8 @@ Result<std::unique_ptr<BufferState>> buildOn(const char* call, RdmaGpuApi api, b
   const auto layout = layOut(call, config.slotCount, config.frameBytes, device.slotGranularity());
   if(!layout)
     return layout.error();
-  if(const auto budget = config.ignoreBudget ? std::nullopt : device.budget(config)) {
+  const bool unchecked = config.ignoreBudget || device.driverKeepsBudget();
+  if(const auto budget = unchecked ? std::nullopt : device.budget(config)) {
     if(layout->totalBytes() > budget->bytes)
       return libraryError(call, budget->exceeded, layout->totalBytes(), budget->bytes);
   }

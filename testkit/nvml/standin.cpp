@@ -23,7 +23,7 @@ Status answer() { return answers ? Status::Success : Status::NotSupported; }
 RDMAGPU_STANDIN_API Status nvmlInit_v2() { return Status::Success; }
 
 RDMAGPU_STANDIN_API Status nvmlDeviceGetHandleByPciBusId_v2(const char* busId, Device* device) {
-  *device = nullptr;
+  *device = reinterpret_cast<Device>(&freeMemory); // never looked into
   return busId && *busId ? answer() : Status::NotSupported;
 }
 

@@ -1,8 +1,10 @@
+#include <backend/cuda_budget.hpp>
 #include <contract/cuda_driver.hpp>
-#include <contract/log_capture.hpp>
 #include <os/library.hpp>
+#include <support/temp_tree.hpp>
 
 #include <cstdint>
+#include <filesystem>
 
 namespace rdmagpu::test {
 namespace {
@@ -75,13 +77,59 @@ TEST_F(CudaBudget, IsAllThatTheGpuHasWhereNobodyTellsWhatIsFree) {
   EXPECT_EQ(standin->calls("cuDeviceTotalMem_v2"), 1);
 }
 
-TEST_F(CudaBudget, IsUnknownAndLoggedWhereNotEvenThatIsTold) {
-  answers(false);
-  standin->failNamed("cuDeviceTotalMem_v2", api::Status::Unknown);
-  const LogCapture log;
-  EXPECT_TRUE(RdmaGpuBuffer::make(cudaConfig()));
-  ASSERT_EQ(log.errors().size(), 1U);
-  EXPECT_STREQ(log.errors().front().call, "cuDeviceTotalMem_v2");
+TEST_F(CudaBudget, Bar1ThatIsAskedForIsInTheFacts) {
+  free(16 * gibibyte, gibibyte);
+  const auto buffer = RdmaGpuBuffer::make(cudaConfig());
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  EXPECT_EQ(buffer->facts().bar1Bytes, 256 * gibibyte);
+  EXPECT_EQ(buffer->facts().bar1FreeBytes, gibibyte);
+}
+
+TEST_F(CudaBudget, Bar1IsNotAskedForWhereItCoversTheMemory) {
+  const TempTree tree;
+  const auto gpu = *backend::cuda::describeGpu(CudaDriver::instance().functions, 0);
+  const std::string file = "/sys/bus/pci/devices/" + gpu.pci->text() + "/resource1";
+  tree.write(file, "");
+  std::filesystem::resize_file(tree.root() + file, gpu.totalBytes);
+  const auto covers = backend::cuda::readBar1(gpu, tree.root());
+  EXPECT_EQ(covers.bytes, gpu.totalBytes);
+  EXPECT_TRUE(covers.coversMemory);
+  EXPECT_FALSE(covers.freeBytes);
+
+  std::filesystem::resize_file(tree.root() + file, gpu.totalBytes - 1);
+  free(gibibyte, gibibyte);
+  const auto smaller = backend::cuda::readBar1(gpu, tree.root());
+  EXPECT_FALSE(smaller.coversMemory);
+  EXPECT_EQ(smaller.freeBytes, gibibyte);
+}
+
+TEST_F(CudaBudget, MoreThanIsFreeIsAnErrorWithBothNumbers) {
+  free(5 * gibibyte, 256 * gibibyte);
+  standin->failNamed("cuMemCreate", api::Status::OutOfMemory);
+  const auto refused = RdmaGpuBuffer::make(cudaConfig());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, Errc::OutOfMemory);
+  EXPECT_STREQ(refused.error().call, "cuMemCreate");
+  EXPECT_EQ(refused.error().bytes, std::uint64_t{2} << 20);
+  EXPECT_EQ(refused.error().available, 5 * gibibyte);
+  EXPECT_FALSE(refused.error().hints().empty());
+}
+
+TEST(CudaMemory, MoreThanTheGpuHasIsRefusedWithAskedAndFree) {
+  const auto& cuda = CudaDriver::instance().functions;
+  std::size_t total{};
+  ASSERT_EQ(cuda.deviceTotalMem(&total, api::Device{}), api::Status::Success);
+  for(const CudaMemory kind : {CudaMemory::Vmm, CudaMemory::MemAlloc}) {
+    auto config = cudaConfig(kind);
+    config.frameBytes = total;
+    config.ignoreBudget = true;
+    const auto refused = RdmaGpuBuffer::make(config);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, Errc::OutOfMemory);
+    EXPECT_GE(refused.error().bytes, 4 * total);
+    EXPECT_GT(refused.error().available, 0U);
+    EXPECT_LE(refused.error().available, total);
+  }
 }
 
 } // namespace

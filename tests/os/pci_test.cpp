@@ -19,5 +19,19 @@ TEST(Pci, WithoutAListNothingIsAbsent) {
   EXPECT_FALSE(isAbsent(*PciAddress::parse("65:00.0"), tree.root()));
 }
 
+TEST(BarBytes, AreTheLengthOfTheResourceFile) {
+  const test::TempTree tree;
+  const PciAddress device{.bus = 0x3B};
+  tree.write("/sys/bus/pci/devices/0000:3b:00.0/resource1", std::string(4096, 'x'));
+  EXPECT_EQ(barBytes(device, 1, tree.root()), 4096U);
+}
+
+TEST(BarBytes, AreNoneWhereThereIsNoSuchRegisterOrDevice) {
+  const test::TempTree tree;
+  tree.write("/sys/bus/pci/devices/0000:3b:00.0/resource0", "x");
+  EXPECT_EQ(barBytes({.bus = 0x3B}, 1, tree.root()), 0U);
+  EXPECT_EQ(barBytes({.bus = 0x3C}, 0, tree.root()), 0U);
+}
+
 } // namespace
 } // namespace rdmagpu::os

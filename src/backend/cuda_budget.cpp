@@ -8,18 +8,23 @@ namespace {
 
 namespace nvml = driver::nvml;
 
+struct Management {
+  Result<os::Library> library = os::Library::open("libnvidia-ml.so.1"); // what the loader refers to
+  std::optional<nvml::Functions> functions;
+
+  Management() noexcept {
+    if(!library)
+      return;
+    functions.emplace(*library);
+    if(functions->load.missing() || functions->init() != nvml::Status::Success)
+      functions.reset();
+  }
+};
+
 /// Null when it is not installed, is too old, or does not start. Loaded once and never shut down.
 const nvml::Functions* management() noexcept {
-  static const std::optional<nvml::Functions> loaded = []() -> std::optional<nvml::Functions> {
-    auto library = os::Library::open("libnvidia-ml.so.1");
-    if(!library)
-      return {};
-    const nvml::Functions functions{*library};
-    if(functions.load.missing() || functions.init() != nvml::Status::Success)
-      return {};
-    return functions;
-  }();
-  return loaded ? &*loaded : nullptr;
+  static const Management loaded;
+  return loaded.functions ? &*loaded.functions : nullptr;
 }
 
 /// The device as that library knows it; null when it does not.

@@ -11,12 +11,12 @@ namespace rdmagpu::backend::cuda {
 namespace {
 
 struct Driver {
+  Result<os::Library> library = os::Library::open("libcuda.so.1"); // what the functions' loader refers to
   Error absence{};
   std::optional<api::Functions> functions;
   std::atomic<std::uint64_t> process{}; ///< The one that has initialised it; 0: none.
 
   Driver() noexcept {
-    auto library = os::Library::open("libcuda.so.1");
     if(!library) {
       absence = library.error();
       return;

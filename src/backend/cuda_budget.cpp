@@ -37,7 +37,10 @@ nvml::Device find(const nvml::Functions& library, const Gpu& gpu) noexcept {
 } // namespace
 
 Bar1 readBar1(const Gpu& gpu, const std::string& root) {
-  const std::uint64_t window = gpu.pci ? os::barBytes(*gpu.pci, 1, root) : 0;
+  std::uint64_t window = 0;
+  // What NVIDIA calls BAR1 follows BAR0, which takes up two of the kernel's numbers where it is of 64 bits.
+  for(int bar = 1; gpu.pci && window == 0 && bar <= 2; ++bar)
+    window = os::barBytes(*gpu.pci, bar, root);
   if(window >= gpu.totalBytes)
     return {.bytes = window, .coversMemory = true};
   const nvml::Functions* library = management();

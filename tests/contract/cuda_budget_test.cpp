@@ -96,6 +96,11 @@ TEST_F(CudaBudget, Bar1IsNotAskedForWhereItCoversTheMemory) {
   EXPECT_TRUE(covers.coversMemory);
   EXPECT_FALSE(covers.freeBytes);
 
+  const std::string after64BitBar0 = "/sys/bus/pci/devices/" + gpu.pci->text() + "/resource2";
+  std::filesystem::rename(tree.root() + file, tree.root() + after64BitBar0);
+  EXPECT_TRUE(backend::cuda::readBar1(gpu, tree.root()).coversMemory);
+  std::filesystem::rename(tree.root() + after64BitBar0, tree.root() + file);
+
   std::filesystem::resize_file(tree.root() + file, gpu.totalBytes - 1);
   free(gibibyte, gibibyte);
   const auto smaller = backend::cuda::readBar1(gpu, tree.root());

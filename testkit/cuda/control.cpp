@@ -2,34 +2,12 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 namespace rdmagpu::standin::cuda {
 namespace {
-
-constexpr std::array profiles{
-    // name, integrated, vmm, rdma, rdma with vmm, vmm is capable, dma-buf, posix fd, ordering, devices
-    Profile{"h200", 0, 1, 1, 1, true, 1, 1, 100, 2}, // as measured, but with two of them
-    Profile{"no-vmm-rdma", 0, 1, 1, 0, false, 1, 1, 100, 2},
-    Profile{"flag-ignored", 0, 1, 1, 1, false, 1, 1, 100, 2},
-    Profile{"geforce", 0, 1, 0, 0, false, 1, 1, 100, 2},
-    Profile{"integrated", 1, 1, 1, 0, false, 0, 1, 200, 2},
-    Profile{"no-dma-buf", 0, 1, 1, 1, true, 0, 1, 100, 2},
-    Profile{"no-posix-fd", 0, 1, 1, 1, true, 1, 0, 100, 2},
-    Profile{"unordered", 0, 1, 1, 1, true, 1, 1, 0, 2},
-    Profile{"no-device", 0, 0, 0, 0, false, 0, 0, 0, 0},
-};
-
-const Profile* profileNamed(const char* name) {
-  for(const Profile& profile : profiles) {
-    if(std::strcmp(profile.name, name) == 0)
-      return &profile;
-  }
-  misuse(name, "no such profile");
-}
 
 /// Whether a call gives something back. A fault does not keep it from doing so: what the driver
 /// refuses to release nobody could release.
@@ -48,16 +26,30 @@ State& state() {
   // Never destroyed: what tests release at the very end of the process still finds it.
   static State* const instance = [] {
     auto* made = new State;
-    const char* profile = std::getenv("RDMAGPU_STANDIN_CUDA_PROFILE");
-    made->profile = profileNamed(profile ? profile : "h200");
+    made->profile = &profileAtStart(RDMAGPU_STANDIN_PROFILE);
+    const char* calls = std::getenv("RDMAGPU_STANDIN_CUDA_SHUT_DOWN_AFTER");
+    made->callsUntilShutdown = calls ? std::atoi(calls) : 0;
     return made;
   }();
   return *instance;
 }
 
-void misuse(const char* call, const char* what) {
+Status misuse(const char* call, const char* what, Status answer) {
+  static const bool answers = [] {
+    const char* wanted = std::getenv("RDMAGPU_STANDIN_CUDA_MISUSE");
+    return wanted && std::strcmp(wanted, "answer") == 0;
+  }();
+  if(answers)
+    return answer;
   std::fprintf(stderr, "stand-in libcuda: %s: %s\n", call, what);
   std::abort();
+}
+
+void shutDown() {
+  state().shutDown = true;
+  forgetContexts();
+  freeAllPlain();
+  freeAllMapped();
 }
 
 Call::Call(const char* name) : m_lock(state().mutex) {
@@ -72,7 +64,11 @@ Call::Call(const char* name) : m_lock(state().mutex) {
     fault = s.failStatus;
   if(s.process != getpid() && std::strcmp(name, "cuInit") != 0)
     fault = Status::NotInitialized;
-  const bool late = givesBack(name) && s.process == getpid();
+  if(s.callsUntilShutdown > 0 && --s.callsUntilShutdown == 0)
+    shutDown();
+  if(s.shutDown)
+    fault = Status::Deinitialized;
+  const bool late = givesBack(name) && s.process == getpid() && !s.shutDown;
   m_refusal = late ? Status::Success : fault;
   m_outcome = late ? fault : Status::Success;
 }
@@ -128,10 +124,24 @@ RDMAGPU_STANDIN_API const char* rdmagpu_standin_cuda_ledger() {
   return text.c_str();
 }
 
-/// What GPUs the machine has from now on.
+/// The n-th call from now on finds the driver shut down, and so does every later one; 0: it is up again.
+RDMAGPU_STANDIN_API void rdmagpu_standin_cuda_shut_down_after(int n) {
+  const std::lock_guard lock{state().mutex};
+  state().callsUntilShutdown = n;
+  state().shutDown = false;
+}
+
+/// Whether that has happened.
+RDMAGPU_STANDIN_API int rdmagpu_standin_cuda_is_shut_down() {
+  const std::lock_guard lock{state().mutex};
+  return state().shutDown;
+}
+
+/// What GPUs the machine has from now on; an empty name: those that it started with.
 RDMAGPU_STANDIN_API void rdmagpu_standin_cuda_profile(const char* name) {
   const std::lock_guard lock{state().mutex};
-  state().profile = rdmagpu::standin::cuda::profileNamed(name);
+  state().profile = *name ? &rdmagpu::standin::profileNamed(name)
+                          : &rdmagpu::standin::profileAtStart(RDMAGPU_STANDIN_PROFILE);
 }
 
 /// Whether something was written to device memory and nobody has waited for it.

@@ -35,6 +35,12 @@ Status checkContext() {
 
 int deviceOf(Context context) { return context->device; }
 
+void forgetContexts() {
+  stack.clear();
+  for(int& count : state().retained)
+    count = 0;
+}
+
 } // namespace rdmagpu::standin::cuda
 
 using namespace rdmagpu::standin::cuda;
@@ -153,10 +159,10 @@ RDMAGPU_STANDIN_API Status cuDeviceGetAttribute(int* value, DeviceAttribute attr
   case DeviceAttribute::DmaBufSupported:
     *value = profile.dmaBuf;
     break;
-  default: // an attribute that this driver is too old for
+  default:
     return Status::InvalidValue;
   }
-  return Status::Success;
+  return *value == unknown ? Status::InvalidValue : Status::Success;
 }
 
 RDMAGPU_STANDIN_API Status cuDeviceTotalMem_v2(std::size_t* bytes, Device device) {
@@ -165,7 +171,7 @@ RDMAGPU_STANDIN_API Status cuDeviceTotalMem_v2(std::size_t* bytes, Device device
     return call.refusal();
   if(!isDevice(device))
     return Status::InvalidDevice;
-  *bytes = totalBytes;
+  *bytes = state().profile->memory;
   return Status::Success;
 }
 
@@ -188,7 +194,8 @@ RDMAGPU_STANDIN_API Status cuDevicePrimaryCtxRelease_v2(Device device) {
     return Status::InvalidDevice;
   int& count = state().retained[ordinalOf(device)];
   if(count == 0)
-    misuse("cuDevicePrimaryCtxRelease_v2", "released more often than retained");
+    return misuse("cuDevicePrimaryCtxRelease_v2", "released more often than retained",
+                  Status::InvalidContext);
   if(--count == 0)
     freeOwnedBy(&primaries[ordinalOf(device)]);
   return call.outcome();

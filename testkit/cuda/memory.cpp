@@ -50,6 +50,11 @@ void freeOwnedBy(Context context) {
   }
 }
 
+void freeAllPlain() {
+  while(!state().plain.empty())
+    release(state().plain.begin());
+}
+
 } // namespace rdmagpu::standin::cuda
 
 RDMAGPU_STANDIN_API Status cuMemAlloc_v2(DevicePtr* address, std::size_t bytes) {
@@ -60,7 +65,7 @@ RDMAGPU_STANDIN_API Status cuMemAlloc_v2(DevicePtr* address, std::size_t bytes) 
     return status;
   if(bytes == 0)
     return Status::InvalidValue;
-  if(bytes > totalBytes - state().used)
+  if(bytes > state().profile->memory - state().used)
     return Status::OutOfMemory;
   const std::size_t blockBytes = bytes + 2 * granularity;
   void* const block =
@@ -82,7 +87,7 @@ RDMAGPU_STANDIN_API Status cuMemFree_v2(DevicePtr address) {
     return status;
   const auto it = state().plain.find(address);
   if(it == state().plain.end())
-    misuse("cuMemFree_v2", "not what cuMemAlloc returned, or freed already");
+    return misuse("cuMemFree_v2", "not what cuMemAlloc returned, or freed already");
   release(it);
   return call.outcome();
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <driver/cuda.hpp>
+#include <profiles.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,34 +12,22 @@
 
 /// A software device: CUDA's driver, as far as rdmagpu calls it, without a GPU. Device memory is memfd
 /// memory. As strict as the driver that was measured: granularities, alignments, whole mappings, and
-/// which calls need a current context. What the driver leaves undefined (a second free, a use after
-/// it) ends the process with a message.
+/// which calls need a current context. What a program that is right never does (a second free, a use
+/// after it) ends the process with a message, unless RDMAGPU_STANDIN_CUDA_MISUSE is "answer": then it
+/// is answered as the driver answers it.
 ///
 /// Besides the driver's functions it exports the rdmagpu_standin_cuda_* of control.cpp.
 namespace rdmagpu::standin::cuda {
 
 using namespace driver::cuda; // its ABI is what is implemented here
+using standin::Profile;
+using standin::unknown;
 
 #define RDMAGPU_STANDIN_API extern "C" __attribute__((visibility("default")))
 
 inline constexpr std::size_t granularity = 2U << 20;
 inline constexpr std::size_t hostPage = 4096;
-inline constexpr std::size_t totalBytes = std::size_t{141} << 30;
 inline constexpr int deviceCount = 2;
-
-/// What a GPU can do: the answers of the driver on a kind of machine.
-struct Profile {
-  const char* name;
-  int integrated;
-  int vmm;
-  int rdma;
-  int rdmaWithVmm;
-  bool vmmIsCapable; ///< What the pointer attribute says of memory made with the RDMA flag.
-  int dmaBuf;
-  int posixFd;
-  int ordering;
-  int devices;
-};
 
 /// Physical memory of the VMM: there while a handle or a mapping is.
 struct Physical {
@@ -82,12 +71,14 @@ struct State {
   std::string failName; ///< Every call of that function fails.
   Status failStatus{};
   std::map<std::string, int> calls;
+  int callsUntilShutdown{};
+  bool shutDown{};
 };
 
 State& state();
 
-/// Prints what the caller did wrong and ends the process.
-[[noreturn]] void misuse(const char* call, const char* what);
+/// Prints what the caller did wrong and ends the process; or gives the driver's answer to it.
+Status misuse(const char* call, const char* what, Status answer = Status::InvalidValue);
 
 /// One call of the driver: under the lock, counted, and perhaps made to fail.
 class Call {
@@ -114,6 +105,12 @@ Status checkContext();
 int deviceOf(Context);
 /// Gives back what lives in a context that has gone.
 void freeOwnedBy(Context);
+/// The driver takes down what there is, as at the end of a process.
+void shutDown();
+/// Parts of that.
+void forgetContexts();
+void freeAllPlain();
+void freeAllMapped();
 
 /// Whether [address, address + bytes) lies in one piece of memory that can be accessed.
 bool isAccessible(DevicePtr address, std::size_t bytes);

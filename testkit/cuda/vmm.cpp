@@ -36,7 +36,7 @@ std::shared_ptr<Physical> make(const AllocationProp& prop, std::size_t bytes) {
   auto memory = std::make_shared<Physical>();
   const int fd = memfd_create(name, MFD_CLOEXEC);
   if(fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0)
-    misuse("cuMemCreate", "this machine gives no memfd");
+    return nullptr;
   memory->fd = fd;
   memory->bytes = bytes;
   memory->prop = prop;
@@ -102,6 +102,14 @@ const Mapping* mappingOf(DevicePtr address, DevicePtr* start) {
   return address < it->first + it->second.bytes ? &it->second : nullptr;
 }
 
+void freeAllMapped() {
+  for(const auto& [address, bytes] : state().reservations)
+    munmap(hostView(address), bytes);
+  state().reservations.clear();
+  state().mappings.clear();
+  state().handles.clear();
+}
+
 } // namespace rdmagpu::standin::cuda
 
 RDMAGPU_STANDIN_API Status cuMemGetAllocationGranularity(std::size_t* bytes, const AllocationProp* prop,
@@ -109,6 +117,8 @@ RDMAGPU_STANDIN_API Status cuMemGetAllocationGranularity(std::size_t* bytes, con
   const Call call{"cuMemGetAllocationGranularity"};
   if(call.refused())
     return call.refusal();
+  if(state().profile->vmm != 1)
+    return Status::NotSupported;
   if(!isGood(*prop))
     return Status::InvalidValue;
   *bytes = granularity;
@@ -120,13 +130,18 @@ RDMAGPU_STANDIN_API Status cuMemCreate(MemHandle* handle, std::size_t bytes, con
   const Call call{"cuMemCreate"};
   if(call.refused())
     return call.refusal();
+  if(state().profile->vmm != 1)
+    return Status::NotSupported;
   if(bytes == 0 || bytes % granularity != 0 || flags != 0 || !isGood(*prop))
     return Status::InvalidValue;
   if(prop->requestedHandleTypes != HandleType::None && !state().profile->posixFd)
     return Status::NotSupported;
-  if(bytes > totalBytes - state().used)
+  if(bytes > state().profile->memory - state().used)
     return Status::OutOfMemory;
-  *handle = insert(make(*prop, bytes));
+  auto memory = make(*prop, bytes);
+  if(!memory)
+    return Status::OutOfMemory;
+  *handle = insert(std::move(memory));
   return Status::Success;
 }
 
@@ -135,7 +150,7 @@ RDMAGPU_STANDIN_API Status cuMemRelease(MemHandle handle) {
   if(call.refused())
     return call.refusal();
   if(!find(handle))
-    misuse("cuMemRelease", "a handle that is not, or no longer, there");
+    return misuse("cuMemRelease", "a handle that is not, or no longer, there");
   state().handles.erase(static_cast<std::uint64_t>(handle));
   return call.outcome();
 }
@@ -145,6 +160,8 @@ RDMAGPU_STANDIN_API Status cuMemAddressReserve(DevicePtr* address, std::size_t b
   const Call call{"cuMemAddressReserve"};
   if(call.refused())
     return call.refusal();
+  if(state().profile->vmm != 1)
+    return Status::NotSupported;
   if(bytes == 0 || bytes % granularity != 0 || (alignment & (alignment - 1)) != 0 || flags != 0)
     return Status::InvalidValue;
   const std::size_t grain = alignment > granularity ? alignment : granularity;
@@ -169,9 +186,9 @@ RDMAGPU_STANDIN_API Status cuMemAddressFree(DevicePtr address, std::size_t bytes
     return call.refusal();
   const auto it = state().reservations.find(address);
   if(it == state().reservations.end() || it->second != bytes)
-    misuse("cuMemAddressFree", "not what was reserved");
+    return misuse("cuMemAddressFree", "not what was reserved");
   if(overlapsMapping(address, bytes))
-    misuse("cuMemAddressFree", "something is still mapped there");
+    return misuse("cuMemAddressFree", "something is still mapped there");
   munmap(hostView(address), bytes);
   state().reservations.erase(it);
   return call.outcome();
@@ -215,7 +232,7 @@ RDMAGPU_STANDIN_API Status cuMemUnmap(DevicePtr address, std::size_t bytes) {
     return call.refusal();
   const auto it = state().mappings.find(address);
   if(it == state().mappings.end() || it->second.bytes != bytes)
-    misuse("cuMemUnmap", "not a whole mapping");
+    return misuse("cuMemUnmap", "not a whole mapping");
   mmap(hostView(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   state().mappings.erase(it);
   return call.outcome();

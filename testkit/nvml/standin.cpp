@@ -1,5 +1,6 @@
 // A software device: NVIDIA's management library, as far as rdmagpu asks it, for GPUs without hardware.
 #include <driver/nvml.hpp>
+#include <profiles.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -8,10 +9,9 @@ namespace {
 
 using namespace rdmagpu::driver::nvml;
 
-constexpr std::uint64_t total = std::uint64_t{141} << 30;
-
-std::atomic<std::uint64_t> freeMemory{total};
-std::atomic<std::uint64_t> freeBar1{std::uint64_t{256} << 30};
+std::atomic<const rdmagpu::standin::Profile*> profile{&rdmagpu::standin::profileAtStart("h200")};
+std::atomic<std::uint64_t> freeMemory{profile.load()->memory};
+std::atomic<std::uint64_t> freeBar1{profile.load()->bar1};
 std::atomic<bool> answers{true};
 
 Status answer() { return answers ? Status::Success : Status::NotSupported; }
@@ -28,13 +28,22 @@ RDMAGPU_STANDIN_API Status nvmlDeviceGetHandleByPciBusId_v2(const char* busId, D
 }
 
 RDMAGPU_STANDIN_API Status nvmlDeviceGetMemoryInfo(Device, Memory* memory) {
+  const std::uint64_t total = profile.load()->memory;
   *memory = {.total = total, .free = freeMemory, .used = total - freeMemory};
   return answer();
 }
 
 RDMAGPU_STANDIN_API Status nvmlDeviceGetBAR1MemoryInfo(Device, Bar1Memory* bar1) {
-  *bar1 = {.total = std::uint64_t{256} << 30, .free = freeBar1};
+  *bar1 = {.total = profile.load()->bar1, .free = freeBar1};
   return answer();
+}
+
+/// What GPUs the machine has from now on, with all of their memory free; an empty name: those that it
+/// started with.
+RDMAGPU_STANDIN_API void rdmagpu_standin_nvml_profile(const char* name) {
+  profile = *name ? &rdmagpu::standin::profileNamed(name) : &rdmagpu::standin::profileAtStart("h200");
+  freeMemory = profile.load()->memory;
+  freeBar1 = profile.load()->bar1;
 }
 
 /// What is free from now on, in bytes.

@@ -74,6 +74,8 @@ CudaStandin::CudaStandin(SymbolSource& source) {
   look(source, "rdmagpu_standin_cuda_ledger", m_ledger);
   look(source, "rdmagpu_standin_cuda_profile", m_profile);
   look(source, "rdmagpu_standin_cuda_unfinished", m_unfinished);
+  look(source, "rdmagpu_standin_cuda_shut_down_after", m_shutDownAfter);
+  look(source, "rdmagpu_standin_cuda_is_shut_down", m_isShutDown);
 }
 
 } // namespace rdmagpu::test

@@ -41,6 +41,9 @@ public:
   std::string ledger() const { return m_ledger(); }
   void profile(const char* name) { m_profile(name); }
   int unfinished() const { return m_unfinished(); }
+  /// The n-th call finds the driver shut down, and so does every later one; 0: it is up again.
+  void shutDownAfter(int n) { m_shutDownAfter(n); }
+  bool isShutDown() const { return m_isShutDown() != 0; }
 
 private:
   void (*m_failCall)(int);
@@ -50,6 +53,8 @@ private:
   const char* (*m_ledger)();
   void (*m_profile)(const char*);
   int (*m_unfinished)();
+  void (*m_shutDownAfter)(int);
+  int (*m_isShutDown)();
 };
 
 inline RdmaGpuBufferConfig cudaConfig(CudaMemory memory = CudaMemory::Auto) {
@@ -72,7 +77,7 @@ protected:
     standin->failCall(0);
     standin->failNamed("", api::Status::Success);
     EXPECT_EQ(standin->ledger(), "");
-    standin->profile("h200");
+    standin->profile("");
   }
 
   CudaStandin* standin{};

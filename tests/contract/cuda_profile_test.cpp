@@ -1,0 +1,77 @@
+#include <contract/cuda_driver.hpp>
+#include <os/library.hpp>
+
+#include <cstdint>
+
+namespace rdmagpu::test {
+namespace {
+
+/// Machines that differ in what both of NVIDIA's libraries say.
+class CudaProfile : public OnCudaStandin {
+protected:
+  void become(const char* name) {
+    auto library = os::Library::open("libnvidia-ml.so.1");
+    ASSERT_TRUE(library);
+    m_nvml = reinterpret_cast<Profile*>(library->find("rdmagpu_standin_nvml_profile"));
+    ASSERT_TRUE(m_nvml);
+    m_nvml(name);
+    standin->profile(name);
+  }
+  void TearDown() override {
+    if(m_nvml)
+      m_nvml("");
+    OnCudaStandin::TearDown();
+  }
+
+private:
+  using Profile = void(const char*);
+  Profile* m_nvml{};
+};
+
+constexpr std::uint64_t frame2160p = 3840 * 2160 * 4;
+
+TEST_F(CudaProfile, GpuWithoutVmmGivesPlainMemory) {
+  become("no-vmm");
+  const auto buffer = RdmaGpuBuffer::make(cudaConfig());
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  EXPECT_EQ(buffer->facts().cudaMemory, CudaMemory::MemAlloc);
+  EXPECT_EQ(buffer->facts().rdmaCapable, Answer::Yes);
+  const auto refused = RdmaGpuBuffer::make(cudaConfig(CudaMemory::Vmm));
+  ASSERT_FALSE(refused);
+  EXPECT_STREQ(refused.error().codeName, "NotRdmaCapable");
+  EXPECT_FALSE(refused.error().hints().empty());
+}
+
+TEST_F(CudaProfile, SmallBar1LimitsTheSlotsNotTheMemory) {
+  become("t4");
+  auto config = cudaConfig();
+  config.frameBytes = frame2160p;
+  const auto most = RdmaGpuBuffer::maxSlots(config);
+  ASSERT_TRUE(most) << most.error().message();
+  EXPECT_EQ(*most, 7U) << "of 256 MiB less an eighth";
+  config.slotCount = *most;
+  EXPECT_TRUE(RdmaGpuBuffer::make(config));
+  config.slotCount = *most + 1;
+  const auto refused = RdmaGpuBuffer::make(config);
+  ASSERT_FALSE(refused);
+  EXPECT_STREQ(refused.error().codeName, "DeviceBudgetExceeded");
+  EXPECT_GT(refused.error().bytes, refused.error().available);
+  EXPECT_FALSE(refused.error().hints().empty());
+}
+
+TEST_F(CudaProfile, IntegratedGpusAreLeftToHostMemory) {
+  for(const char* name : {"integrated", "gb10"}) {
+    become(name);
+    const auto refused = RdmaGpuBuffer::make(cudaConfig());
+    ASSERT_FALSE(refused);
+    EXPECT_STREQ(refused.error().codeName, "IntegratedGpu");
+    auto config = cudaConfig();
+    config.api = RdmaGpuApi::Auto;
+    const auto buffer = RdmaGpuBuffer::make(config);
+    ASSERT_TRUE(buffer);
+    EXPECT_EQ(buffer->backend(), RdmaGpuApi::HostFallback);
+  }
+}
+
+} // namespace
+} // namespace rdmagpu::test

@@ -8,8 +8,9 @@ install(DIRECTORY include/rdmagpu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_
 install(FILES ${PROJECT_BINARY_DIR}/include/rdmagpu/version.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rdmagpu)
 install(EXPORT rdmagpuTargets NAMESPACE rdmagpu:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rdmagpu)
 
+set(RDMAGPU_TESTKIT_DIR ${CMAKE_INSTALL_LIBDIR}/rdmagpu/testkit)
 configure_package_config_file(cmake/rdmagpuConfig.cmake.in ${PROJECT_BINARY_DIR}/rdmagpuConfig.cmake
-  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rdmagpu)
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rdmagpu PATH_VARS RDMAGPU_TESTKIT_DIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/rdmagpuConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/rdmagpuConfig.cmake ${PROJECT_BINARY_DIR}/rdmagpuConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rdmagpu)

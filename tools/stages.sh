@@ -80,7 +80,7 @@ test_shared() {
   cmake -S . -B build/shared -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBUILD_SHARED_LIBS=ON \
     -DRDMAGPU_WERROR=ON "${launcher[@]}" >"$logs/configure-shared.log" 2>&1 ||
     { cat "$logs/configure-shared.log" && return 1; }
-  cmake --build build/shared --parallel "$jobs" --target src/all cli/all examples/all "${ninja_options[@]}"
+  cmake --build build/shared --parallel "$jobs" --target src/all cli/all examples/all testkit/all "${ninja_options[@]}"
   run_ctest shared --label-regex package
 }
 

@@ -1,5 +1,8 @@
+#include <profiles.hpp>
+#include <program/folders.hpp>
 #include <program/supervisor.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -12,12 +15,17 @@ using namespace rdmagpu::testkit;
 
 constexpr const char* usage = R"(usage: rdmagpu-testkit COMMAND [OPTIONS]
 
+  path       prints where the software devices are, for LD_LIBRARY_PATH
+  profiles   lists the machines that they can be
   record     makes random calls of the CUDA driver on this machine and writes down what it answers
   replay     makes the calls of a recorded trace and tells where this machine's driver answers otherwise
   profile    prints what the driver says of itself
 
-The driver is the libcuda.so.1 that the library path leads to.
+For record, replay and profile the driver is the libcuda.so.1 that the library path leads to.
 
+  path [DRIVER]
+      DRIVER: cuda (the default), cuda-11.4 or cuda-10.1, which lack what such a driver lacks.
+      LD_LIBRARY_PATH=$(rdmagpu-testkit path) PROGRAM runs a program on them.
   record [--out DIR] [--seed N] [--calls N]
       writes DIR/trace.txt (small, to be kept), DIR/full.txt (every call in words) and DIR/profile.txt.
       Default: the current folder, seed 1, 100000 calls.
@@ -67,6 +75,21 @@ int runReplay(const std::vector<std::string>& words) {
   return fail("replay takes a trace");
 }
 
+int printPath(const std::string& driver) {
+  const std::string path = libraryPath(driver);
+  if(path.empty())
+    return fail("no software device is called " + driver);
+  std::puts(path.c_str());
+  return 0;
+}
+
+int printProfiles() {
+  for(const rdmagpu::standin::Profile& profile : rdmagpu::standin::profiles)
+    std::printf("%-14s %s\n", profile.name, profile.text);
+  std::puts("\nRDMAGPU_STANDIN_CUDA_PROFILE=NAME chooses one.");
+  return 0;
+}
+
 /// What record and replay start: not for people.
 int runWorker(const std::vector<std::string>& words) {
   if(words.size() == 6 && words[1] == "record")
@@ -90,10 +113,16 @@ int runWorker(const std::vector<std::string>& words) {
 
 int main(int count, char** arguments) {
   const std::vector<std::string> words{arguments + 1, arguments + count};
-  if(words.empty() || words[0] == "--help" || words[0] == "-h") {
+  const bool wantsHelp = std::any_of(
+      words.begin(), words.end(), [](const std::string& word) { return word == "--help" || word == "-h"; });
+  if(words.empty() || wantsHelp) {
     std::fputs(usage, words.empty() ? stderr : stdout);
     return words.empty() ? 2 : 0;
   }
+  if(words[0] == "path" && words.size() <= 2)
+    return printPath(words.size() == 2 ? words[1] : "cuda");
+  if(words[0] == "profiles" && words.size() == 1)
+    return printProfiles();
   if(words[0] == "record")
     return runRecord(words);
   if(words[0] == "replay")

@@ -3,16 +3,19 @@
 #include <cstring>
 
 using namespace rdmagpu::standin::cuda;
+using rdmagpu::driver::cuda::AccessFlags;
 using rdmagpu::driver::cuda::FlushScope;
 using rdmagpu::driver::cuda::FlushTarget;
 using rdmagpu::driver::cuda::Stream;
 
 namespace {
 
-Status checkCopy(DevicePtr address, std::size_t bytes) {
+constexpr auto toAllDevices = static_cast<FlushScope>(200);
+
+Status checkCopy(DevicePtr address, std::size_t bytes, AccessFlags wanted) {
   if(const Status status = checkContext(); status != Status::Success)
     return status;
-  return isAccessible(address, bytes) ? Status::Success : Status::InvalidValue;
+  return bytes == 0 || isMemory(address, bytes, wanted) ? Status::Success : Status::InvalidValue;
 }
 
 } // namespace
@@ -21,9 +24,10 @@ RDMAGPU_STANDIN_API Status cuMemcpyHtoD_v2(DevicePtr to, const void* from, std::
   const Call call{"cuMemcpyHtoD_v2"};
   if(call.refused())
     return call.refusal();
-  if(const Status status = checkCopy(to, bytes); status != Status::Success)
+  if(const Status status = checkCopy(to, bytes, AccessFlags::ReadWrite); status != Status::Success)
     return status;
-  std::memcpy(hostView(to), from, bytes);
+  if(bytes != 0) // of nothing the address may be anything
+    std::memcpy(hostView(to), from, bytes);
   ++state().unfinished;
   return Status::Success;
 }
@@ -32,9 +36,10 @@ RDMAGPU_STANDIN_API Status cuMemcpyDtoH_v2(void* to, DevicePtr from, std::size_t
   const Call call{"cuMemcpyDtoH_v2"};
   if(call.refused())
     return call.refusal();
-  if(const Status status = checkCopy(from, bytes); status != Status::Success)
+  if(const Status status = checkCopy(from, bytes, readOnly); status != Status::Success)
     return status;
-  std::memcpy(to, hostView(from), bytes);
+  if(bytes != 0)
+    std::memcpy(to, hostView(from), bytes);
   return Status::Success;
 }
 
@@ -42,9 +47,10 @@ RDMAGPU_STANDIN_API Status cuMemsetD8_v2(DevicePtr to, unsigned char value, std:
   const Call call{"cuMemsetD8_v2"};
   if(call.refused())
     return call.refusal();
-  if(const Status status = checkCopy(to, bytes); status != Status::Success)
+  if(const Status status = checkCopy(to, bytes, AccessFlags::ReadWrite); status != Status::Success)
     return status;
-  std::memset(hostView(to), value, bytes);
+  if(bytes != 0)
+    std::memset(hostView(to), value, bytes);
   ++state().unfinished;
   return Status::Success;
 }
@@ -65,6 +71,7 @@ RDMAGPU_STANDIN_API Status cuFlushGPUDirectRDMAWrites(FlushTarget target, FlushS
     return call.refusal();
   if(const Status status = checkContext(); status != Status::Success)
     return status;
-  const bool good = target == FlushTarget::CurrentContext && scope == FlushScope::ToOwner;
+  const bool good =
+      target == FlushTarget::CurrentContext && (scope == FlushScope::ToOwner || scope == toAllDevices);
   return good ? Status::Success : Status::InvalidValue;
 }

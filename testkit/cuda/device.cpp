@@ -15,6 +15,8 @@ namespace {
 ContextObject primaries[deviceCount] = {{0}, {1}};
 thread_local std::vector<Context> stack;
 
+constexpr int busIdBytes = sizeof "0000:3B:00.0";
+
 constexpr int ordinalOf(Device device) noexcept { return static_cast<int>(device); }
 
 bool isAlive(Context context) { return state().retained[context->device] > 0; }
@@ -81,6 +83,8 @@ RDMAGPU_STANDIN_API Status cuDeviceGetCount(int* count) {
   const Call call{"cuDeviceGetCount"};
   if(call.refused())
     return call.refusal();
+  if(!count)
+    return Status::InvalidValue;
   *count = state().profile->devices;
   return Status::Success;
 }
@@ -112,6 +116,8 @@ RDMAGPU_STANDIN_API Status cuDeviceGetPCIBusId(char* text, int length, Device de
     return call.refusal();
   if(!isDevice(device))
     return Status::InvalidDevice;
+  if(length < busIdBytes)
+    return Status::InvalidValue;
   std::snprintf(text, static_cast<std::size_t>(length), "0000:%02X:00.0", 0x3B + ordinalOf(device));
   return Status::Success;
 }
@@ -131,6 +137,8 @@ RDMAGPU_STANDIN_API Status cuDeviceGetAttribute(int* value, DeviceAttribute attr
   const Call call{"cuDeviceGetAttribute"};
   if(call.refused())
     return call.refusal();
+  if(!value)
+    return Status::InvalidValue;
   if(!isDevice(device))
     return Status::InvalidDevice;
   const Profile& profile = *state().profile;
@@ -224,8 +232,10 @@ RDMAGPU_STANDIN_API Status cuCtxGetDevice(Device* device) {
   const Call call{"cuCtxGetDevice"};
   if(call.refused())
     return call.refusal();
-  if(const Status status = checkContext(); status != Status::Success)
-    return status;
+  if(!device)
+    return Status::InvalidValue;
+  if(!current())
+    return Status::InvalidContext;
   *device = static_cast<Device>(deviceOf(current()));
   return Status::Success;
 }
@@ -245,8 +255,8 @@ RDMAGPU_STANDIN_API Status cuCtxPushCurrent_v2(Context context) {
   const Call call{"cuCtxPushCurrent_v2"};
   if(call.refused())
     return call.refusal();
-  if(!context || !isAlive(context))
-    return Status::InvalidContext;
+  if(!context)
+    return Status::InvalidValue;
   stack.push_back(context);
   return Status::Success;
 }
@@ -257,7 +267,8 @@ RDMAGPU_STANDIN_API Status cuCtxPopCurrent_v2(Context* context) {
     return call.refusal();
   if(stack.empty())
     return Status::InvalidContext;
-  *context = stack.back();
+  if(context)
+    *context = stack.back();
   stack.pop_back();
   return call.outcome();
 }

@@ -31,12 +31,14 @@ const Plain* plainOf(DevicePtr address, DevicePtr* start) {
   return address < it->first + it->second.bytes ? &it->second : nullptr;
 }
 
-bool isAccessible(DevicePtr address, std::size_t bytes) {
+bool isMemory(DevicePtr address, std::size_t bytes, AccessFlags wanted) {
   DevicePtr start{};
+  const auto flags = static_cast<unsigned>(wanted);
   if(const Mapping* mapping = mappingOf(address, &start))
-    return mapping->accessible && address + bytes <= start + mapping->bytes;
+    return (static_cast<unsigned>(mapping->access) & flags) == flags &&
+           bytes <= start + mapping->bytes - address;
   if(const Plain* plain = plainOf(address, &start))
-    return address + bytes <= start + plain->bytes;
+    return bytes <= start + plain->bytes - address;
   return false;
 }
 
@@ -63,7 +65,7 @@ RDMAGPU_STANDIN_API Status cuMemAlloc_v2(DevicePtr* address, std::size_t bytes) 
     return call.refusal();
   if(const Status status = checkContext(); status != Status::Success)
     return status;
-  if(bytes == 0)
+  if(!address || bytes == 0)
     return Status::InvalidValue;
   if(bytes > state().profile->memory - state().used)
     return Status::OutOfMemory;
@@ -83,8 +85,10 @@ RDMAGPU_STANDIN_API Status cuMemFree_v2(DevicePtr address) {
   const Call call{"cuMemFree_v2"};
   if(call.refused())
     return call.refusal();
-  if(const Status status = checkContext(); status != Status::Success)
-    return status;
+  if(checkContext() == Status::ContextIsDestroyed) // none is needed, but this
+    return Status::ContextIsDestroyed;
+  if(address == 0)
+    return call.outcome();
   const auto it = state().plain.find(address);
   if(it == state().plain.end())
     return misuse("cuMemFree_v2", "not what cuMemAlloc returned, or freed already");
@@ -97,7 +101,7 @@ RDMAGPU_STANDIN_API Status cuPointerGetAttribute(void* value, PointerAttribute a
   if(call.refused())
     return call.refusal();
   const Mapping* mapping = mappingOf(address);
-  if(attribute != PointerAttribute::IsGpuDirectRdmaCapable || (!mapping && !plainOf(address)))
+  if(!value || attribute != PointerAttribute::IsGpuDirectRdmaCapable || (!mapping && !plainOf(address)))
     return Status::InvalidValue;
   const bool capable = mapping ? mapping->memory->prop.allocFlags.gpuDirectRdmaCapable &&
                                      !mapping->memory->imported && state().profile->vmmIsCapable
@@ -106,15 +110,13 @@ RDMAGPU_STANDIN_API Status cuPointerGetAttribute(void* value, PointerAttribute a
   return Status::Success;
 }
 
-RDMAGPU_STANDIN_API Status cuPointerSetAttribute(const void* value, PointerAttribute attribute,
-                                                 DevicePtr address) {
+RDMAGPU_STANDIN_API Status cuPointerSetAttribute(const void*, PointerAttribute attribute, DevicePtr address) {
   const Call call{"cuPointerSetAttribute"};
   if(call.refused())
     return call.refusal();
   if(mappingOf(address))
     return Status::NotSupported;
-  const auto on = *static_cast<const std::uint32_t*>(value);
-  const bool good = attribute == PointerAttribute::SyncMemops && on <= 1 && plainOf(address);
+  const bool good = attribute == PointerAttribute::SyncMemops && plainOf(address);
   return good ? Status::Success : Status::InvalidValue;
 }
 
@@ -123,13 +125,14 @@ RDMAGPU_STANDIN_API Status cuMemGetHandleForAddressRange(void* handle, DevicePtr
   const Call call{"cuMemGetHandleForAddressRange"};
   if(call.refused())
     return call.refusal();
+  if(!handle || address == 0 || bytes == 0 || bytes % hostPage != 0 || address % hostPage != 0 || flags > 1)
+    return Status::InvalidValue;
   if(const Status status = checkContext(); status != Status::Success)
     return status;
-  if(!state().profile->dmaBuf || flags == 1)
-    return Status::NotSupported;
-  if(type != RangeHandleType::DmaBufFd || flags != 0 || bytes == 0 || bytes % hostPage != 0 ||
-     address % hostPage != 0 || !isAccessible(address, bytes))
+  if(type != RangeHandleType::DmaBufFd || !isMemory(address, bytes, noAccess))
     return Status::InvalidValue;
+  if(state().profile->dmaBuf != 1 || flags == 1)
+    return Status::NotSupported;
   // Of the exact size, as the driver's is. The bytes are not there: the driver's cannot be mapped either.
   const int fd = memfd_create("rdmagpu-standin-dmabuf", MFD_CLOEXEC);
   if(fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0)

@@ -40,10 +40,13 @@ struct Physical {
   ~Physical();
 };
 
+inline constexpr AccessFlags noAccess{};
+inline constexpr auto readOnly = static_cast<AccessFlags>(1);
+
 struct Mapping {
   std::size_t bytes{};
   std::shared_ptr<Physical> memory;
-  bool accessible{};
+  AccessFlags access{noAccess};
 };
 
 struct Plain {
@@ -112,8 +115,8 @@ void forgetContexts();
 void freeAllPlain();
 void freeAllMapped();
 
-/// Whether [address, address + bytes) lies in one piece of memory that can be accessed.
-bool isAccessible(DevicePtr address, std::size_t bytes);
+/// Whether [address, address + bytes) lies in one piece of memory, and how it can be accessed there.
+bool isMemory(DevicePtr address, std::size_t bytes, AccessFlags wanted);
 /// The mapping or plain allocation that holds the address; null where it does not.
 const Mapping* mappingOf(DevicePtr address, DevicePtr* start = nullptr);
 const Plain* plainOf(DevicePtr address, DevicePtr* start = nullptr);

@@ -21,10 +21,15 @@ Physical::~Physical() {
 
 namespace {
 
-bool isGood(const AllocationProp& prop) {
-  const auto types = static_cast<unsigned>(prop.requestedHandleTypes);
-  return prop.type == AllocationType::Pinned && prop.location.type == LocationType::Device &&
-         isDevice(static_cast<Device>(prop.location.id)) && types <= 1 && !prop.win32HandleMetaData;
+/// What the driver says of properties that it is to make memory with. Unknown types of handles and uses pass.
+Status check(const AllocationProp& prop) {
+  constexpr unsigned ofOtherSystems = 0xE;
+  constexpr std::uint8_t genericCompression = 1;
+  if(prop.type != AllocationType::Pinned || prop.location.type != LocationType::Device ||
+     (static_cast<unsigned>(prop.requestedHandleTypes) & ofOtherSystems) != 0 || prop.win32HandleMetaData ||
+     prop.allocFlags.compressionType > genericCompression)
+    return Status::InvalidValue;
+  return isDevice(static_cast<Device>(prop.location.id)) ? Status::Success : Status::InvalidDevice;
 }
 
 /// The name of the memfd carries the properties to a process that imports it.
@@ -40,6 +45,10 @@ std::shared_ptr<Physical> make(const AllocationProp& prop, std::size_t bytes) {
   memory->fd = fd;
   memory->bytes = bytes;
   memory->prop = prop;
+  // What the driver does not know it does not keep.
+  memory->prop.allocFlags.usage = 0;
+  if(prop.requestedHandleTypes != HandleType::PosixFileDescriptor)
+    memory->prop.requestedHandleTypes = HandleType::None;
   state().used += bytes;
   return memory;
 }
@@ -48,7 +57,7 @@ std::shared_ptr<Physical> adopt(int fd) {
   char link[64];
   char target[128]{};
   std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  AllocationProp prop{.requestedHandleTypes = HandleType::PosixFileDescriptor};
+  AllocationProp prop; // of the handle types and flags that it was made with nothing is left
   int capable{};
   struct stat status {};
   const bool known =
@@ -56,7 +65,6 @@ std::shared_ptr<Physical> adopt(int fd) {
       std::sscanf(target, "/memfd:rdmagpu-standin-cuda-%d-%d", &prop.location.id, &capable) == 2;
   if(!known)
     return nullptr;
-  prop.allocFlags.gpuDirectRdmaCapable = static_cast<std::uint8_t>(capable);
   auto memory = std::make_shared<Physical>();
   memory->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
   memory->bytes = static_cast<std::size_t>(status.st_size);
@@ -77,12 +85,45 @@ Physical* find(MemHandle handle) {
   return it == state().handles.end() ? nullptr : it->second.get();
 }
 
+constexpr auto ofWindows = static_cast<HandleType>(2);
+
 bool isReserved(DevicePtr address, std::size_t bytes) {
   auto it = state().reservations.upper_bound(address);
   if(it == state().reservations.begin())
     return false;
   --it;
   return address + bytes <= it->first + it->second;
+}
+
+using MappingEntry = std::map<DevicePtr, Mapping>::iterator;
+
+/// The mappings that lie wholly in the range.
+std::vector<MappingEntry> wholeMappings(DevicePtr address, std::size_t bytes) {
+  std::vector<MappingEntry> found;
+  auto& all = state().mappings;
+  for(auto it = all.lower_bound(address); it != all.end() && it->first < address + bytes; ++it) {
+    if(it->first + it->second.bytes <= address + bytes)
+      found.push_back(it);
+  }
+  return found;
+}
+
+/// Whether a mapping lies in the range with a part of it only.
+bool cutsMapping(DevicePtr address, std::size_t bytes) {
+  DevicePtr start{};
+  if(mappingOf(address, &start) && start != address)
+    return true;
+  return mappingOf(address + bytes - 1, &start) &&
+         (start < address || start + state().mappings.at(start).bytes > address + bytes);
+}
+
+/// What mprotect takes; -1 for what is no access.
+int protectionOf(AccessFlags access) {
+  if(access == noAccess)
+    return PROT_NONE;
+  if(access == readOnly)
+    return PROT_READ;
+  return access == AccessFlags::ReadWrite ? PROT_READ | PROT_WRITE : -1;
 }
 
 bool overlapsMapping(DevicePtr address, std::size_t bytes) {
@@ -113,15 +154,15 @@ void freeAllMapped() {
 } // namespace rdmagpu::standin::cuda
 
 RDMAGPU_STANDIN_API Status cuMemGetAllocationGranularity(std::size_t* bytes, const AllocationProp* prop,
-                                                         Granularity) {
+                                                         Granularity option) {
   const Call call{"cuMemGetAllocationGranularity"};
   if(call.refused())
     return call.refusal();
   if(state().profile->vmm != 1)
     return Status::NotSupported;
-  if(!isGood(*prop))
+  if(!bytes || !prop || static_cast<unsigned>(option) > 1)
     return Status::InvalidValue;
-  *bytes = granularity;
+  *bytes = granularity; // whatever the properties are
   return Status::Success;
 }
 
@@ -132,9 +173,11 @@ RDMAGPU_STANDIN_API Status cuMemCreate(MemHandle* handle, std::size_t bytes, con
     return call.refusal();
   if(state().profile->vmm != 1)
     return Status::NotSupported;
-  if(bytes == 0 || bytes % granularity != 0 || flags != 0 || !isGood(*prop))
+  if(!handle || !prop || bytes == 0 || bytes % granularity != 0 || flags != 0)
     return Status::InvalidValue;
-  if(prop->requestedHandleTypes != HandleType::None && !state().profile->posixFd)
+  if(const Status status = check(*prop); status != Status::Success)
+    return status;
+  if(prop->requestedHandleTypes == HandleType::PosixFileDescriptor && !state().profile->posixFd)
     return Status::NotSupported;
   if(bytes > state().profile->memory - state().used)
     return Status::OutOfMemory;
@@ -162,7 +205,7 @@ RDMAGPU_STANDIN_API Status cuMemAddressReserve(DevicePtr* address, std::size_t b
     return call.refusal();
   if(state().profile->vmm != 1)
     return Status::NotSupported;
-  if(bytes == 0 || bytes % granularity != 0 || (alignment & (alignment - 1)) != 0 || flags != 0)
+  if(!address || bytes == 0 || bytes % granularity != 0 || (alignment & (alignment - 1)) != 0 || flags != 0)
     return Status::InvalidValue;
   const std::size_t grain = alignment > granularity ? alignment : granularity;
   void* const block =
@@ -200,14 +243,16 @@ RDMAGPU_STANDIN_API Status cuMemMap(DevicePtr address, std::size_t bytes, std::s
   if(call.refused())
     return call.refusal();
   const Physical* memory = find(handle);
-  if(!memory || offset != 0 || flags != 0 || address % granularity != 0 || bytes != memory->bytes ||
-     !isReserved(address, bytes) || overlapsMapping(address, bytes))
+  if(!memory || flags != 0 || bytes == 0 || address % granularity != 0)
+    return Status::InvalidValue;
+  if(offset != 0 || bytes != memory->bytes)
+    return Status::NotSupported;
+  if(!isReserved(address, bytes) || overlapsMapping(address, bytes))
     return Status::InvalidValue;
   void* const at = mmap(hostView(address), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->fd, 0);
   if(at == MAP_FAILED)
     return Status::OutOfMemory;
-  state().mappings.emplace(address,
-                           Mapping{bytes, state().handles.at(static_cast<std::uint64_t>(handle)), false});
+  state().mappings.emplace(address, Mapping{bytes, state().handles.at(static_cast<std::uint64_t>(handle))});
   return Status::Success;
 }
 
@@ -216,13 +261,26 @@ RDMAGPU_STANDIN_API Status cuMemSetAccess(DevicePtr address, std::size_t bytes, 
   const Call call{"cuMemSetAccess"};
   if(call.refused())
     return call.refusal();
-  const auto it = state().mappings.find(address);
-  if(it == state().mappings.end() || it->second.bytes != bytes || count != 1 ||
-     access->location != it->second.memory->prop.location || access->flags != AccessFlags::ReadWrite)
+  const auto parts = wholeMappings(address, bytes);
+  std::size_t covered = 0;
+  for(const auto& part : parts)
+    covered += part->second.bytes;
+  if(bytes == 0 || covered != bytes || count == 0)
     return Status::InvalidValue;
-  if(mprotect(hostView(address), bytes, PROT_READ | PROT_WRITE) != 0)
-    return Status::OutOfMemory;
-  it->second.accessible = true;
+  for(std::size_t i = 0; i < count; ++i) {
+    if(protectionOf(access[i].flags) < 0 || access[i].location.type != LocationType::Device ||
+       !isDevice(static_cast<Device>(access[i].location.id)))
+      return Status::InvalidValue;
+  }
+  for(const auto& part : parts) {
+    for(std::size_t i = 0; i < count; ++i) {
+      if(access[i].location != part->second.memory->prop.location) // that of another GPU shows nowhere
+        continue;
+      part->second.access = access[i].flags;
+      if(mprotect(hostView(part->first), part->second.bytes, protectionOf(access[i].flags)) != 0)
+        return Status::OutOfMemory;
+    }
+  }
   return Status::Success;
 }
 
@@ -230,11 +288,16 @@ RDMAGPU_STANDIN_API Status cuMemUnmap(DevicePtr address, std::size_t bytes) {
   const Call call{"cuMemUnmap"};
   if(call.refused())
     return call.refusal();
-  const auto it = state().mappings.find(address);
-  if(it == state().mappings.end() || it->second.bytes != bytes)
-    return misuse("cuMemUnmap", "not a whole mapping");
-  mmap(hostView(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-  state().mappings.erase(it);
+  const auto parts = wholeMappings(address, bytes);
+  if(bytes == 0 || bytes % granularity != 0 || !isReserved(address, bytes) || cutsMapping(address, bytes))
+    return misuse("cuMemUnmap", "not whole mappings");
+  if(parts.empty()) // the driver does not mind
+    return misuse("cuMemUnmap", "nothing is mapped there", Status::Success);
+  for(const auto& part : parts) {
+    mmap(hostView(part->first), part->second.bytes, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    state().mappings.erase(part);
+  }
   return call.outcome();
 }
 
@@ -258,11 +321,11 @@ RDMAGPU_STANDIN_API Status cuMemImportFromShareableHandle(MemHandle* handle, voi
   const Call call{"cuMemImportFromShareableHandle"};
   if(call.refused())
     return call.refusal();
-  auto memory = type == HandleType::PosixFileDescriptor
-                    ? adopt(static_cast<int>(reinterpret_cast<std::intptr_t>(fd)))
-                    : nullptr;
-  if(!memory)
-    return Status::InvalidValue;
+  if(type != HandleType::PosixFileDescriptor)
+    return type == ofWindows ? Status::NotSupported : Status::InvalidValue;
+  auto memory = adopt(static_cast<int>(reinterpret_cast<std::intptr_t>(fd)));
+  if(!memory) // as it is for any descriptor that is not of such memory, or not one
+    return Status::Unknown;
   *handle = insert(std::move(memory));
   return Status::Success;
 }

@@ -7,6 +7,7 @@ namespace rdmagpu::testkit::operations {
 namespace {
 
 constexpr std::size_t most = 12;
+constexpr std::size_t page = 4096;
 constexpr std::size_t beyond = std::size_t{64} << 20;
 constexpr std::size_t largeBytes = beyond + (std::size_t{32} << 20);
 
@@ -20,19 +21,29 @@ struct Range {
 /// For a copy or a fill.
 Range pickRange(Session& s) {
   Range range{.place = s.pickPlace()};
-  const std::string how = s.random.of({"within", "within", "within", "whole", "zero", "past"});
-  range.bytes = std::min<std::size_t>(range.place.room, s.random.of<std::size_t>({1, 100, 4096, 65536}));
+  const Place& place = range.place;
+  const std::string how = s.random.of({"within", "within", "within", "whole", "zero", "past", "spanning"});
+  range.bytes = std::min<std::size_t>(place.room, s.random.of<std::size_t>({1, 100, 4096, 65536}));
+  std::string variant = "within";
   if(how == "whole")
-    range.bytes = std::min(range.place.room, hostBytes);
-  if(how == "zero")
+    range.bytes = std::min(place.room, hostBytes);
+  if(how == "zero") {
     range.bytes = 0;
-  if(how == "past")
-    range.bytes = range.place.room + beyond;
-  range.variant = std::string{range.place.kind} + "-" + (how == "whole" ? "within" : how);
-  range.reused = std::string_view{range.place.kind}.starts_with("stale") &&
-                 s.model.isTaken(range.place.address, range.place.room);
-  if(how == "past")
-    range.reused |= s.model.isTaken(range.place.address + range.place.room, beyond);
+    variant = how;
+  }
+  if(how == "past") {
+    range.bytes = place.room + (place.hole ? place.hole : beyond);
+    variant = how;
+  }
+  if(how == "spanning" && place.alike) {
+    range.bytes = place.room + page;
+    variant = how;
+  }
+  range.variant = std::string{place.kind} + "-" + variant;
+  range.reused =
+      std::string_view{place.kind}.starts_with("stale") && s.model.isTaken(place.address, place.room);
+  if(how == "past" && !place.hole)
+    range.reused |= s.model.isTaken(place.address + place.room, beyond);
   return range;
 }
 

@@ -26,9 +26,10 @@ For record, replay and profile the driver is the libcuda.so.1 that the library p
   path [DRIVER]
       DRIVER: cuda (the default), cuda-11.4 or cuda-10.1, which lack what such a driver lacks.
       LD_LIBRARY_PATH=$(rdmagpu-testkit path) PROGRAM runs a program on them.
-  record [--out DIR] [--seed N] [--calls N]
+  record [--out DIR] [--seed N] [--calls N] [--left-out FILE]
       writes DIR/trace.txt (small, to be kept), DIR/full.txt (every call in words) and DIR/profile.txt.
-      Default: the current folder, seed 1, 100000 calls.
+      Default: the current folder, seed 1, 105000 calls. What ends a process is found by trying, which takes
+      minutes on a GPU, and written to DIR/left_out.txt. FILE is such a list of an earlier recording.
   replay TRACE [--out FILE]
       FILE: where every call is written down in words; by default TRACE.replayed.
       Ends with 1 when something differs.
@@ -50,8 +51,8 @@ int runRecord(const std::vector<std::string>& words) {
   for(std::size_t i = 1; i < words.size(); i += 2) {
     if(i + 1 == words.size())
       return fail(words[i] + " needs a value");
-    if(words[i] == "--out") {
-      options.folder = words[i + 1];
+    if(words[i] == "--out" || words[i] == "--left-out") {
+      (words[i] == "--out" ? options.folder : options.leftOutPath) = words[i + 1];
       continue;
     }
     const auto value = number(words[i + 1]);

@@ -11,10 +11,6 @@ const Mapped* Reservation::overlapping(std::size_t offset, std::size_t size) con
   return it == mappings.end() ? nullptr : &*it;
 }
 
-bool Model::hasHandle(api::MemHandle value) const {
-  return std::any_of(handles.begin(), handles.end(), [&](const Handle& h) { return h.value == value; });
-}
-
 bool Model::isTaken(api::DevicePtr address, std::size_t bytes) const {
   const auto touches = [&](const auto& piece) {
     return piece.start < address + bytes && address < piece.start + piece.bytes;

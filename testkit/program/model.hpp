@@ -42,10 +42,13 @@ inline constexpr auto readOnly = static_cast<api::AccessFlags>(1);
 
 /// Where a call may point.
 struct Place {
-  const char* kind; ///< "mapped", "no-access", "read-only", "hole", "plain", "stale", "null", "bogus", "host"
+  const char*
+      kind; ///< "mapped", "no-access", "read-only", "hole", "plain", "stale-range", "null", "bogus", "host"
   api::DevicePtr address{};
   std::size_t room{}; ///< Bytes from there to the end of the piece.
   std::string name{};
+  std::size_t alike{}; ///< Bytes of another mapping that follows at once, with the same access.
+  std::size_t hole{};  ///< Bytes of the reservation that follow at once and are not mapped.
 };
 
 struct Model {
@@ -53,7 +56,6 @@ struct Model {
   std::vector<Handle> handles;
   std::vector<Reservation> reservations;
   std::vector<Plain> plain;
-  std::vector<Handle> staleHandles;
   std::vector<Plain> staleRanges; ///< Reservations given back.
   std::vector<Plain> stalePlain;
   api::Context primary{};  ///< Of device 0, once it was seen.
@@ -62,7 +64,6 @@ struct Model {
   std::vector<bool> stack; ///< Contexts of this thread; each true: the primary one.
   int lastId{};
 
-  bool hasHandle(api::MemHandle) const;
   /// Whether [address, address + bytes) touches something that is there.
   bool isTaken(api::DevicePtr address, std::size_t bytes) const;
   bool contextIsAlive() const noexcept { return kept || retained > 0; }

@@ -33,8 +33,15 @@ Place Session::pickMapped(api::AccessFlags access, const char* kind) {
   const auto [reservation, mapped] = found[random.below(found.size())];
   const std::size_t skip = random.chance(50) ? 0 : random.below(mapped->bytes / page) * page;
   const std::size_t at = mapped->offset + skip;
-  return {kind, reservation->start + at, mapped->bytes - skip,
-          reservation->name() + "+" + std::to_string(at)};
+  const std::size_t end = mapped->offset + mapped->bytes;
+  Place place{kind, reservation->start + at, mapped->bytes - skip,
+              reservation->name() + "+" + std::to_string(at)};
+  const Mapped* next = end < reservation->bytes ? reservation->overlapping(end, model.granularity) : nullptr;
+  if(next && next->access == access)
+    place.alike = next->bytes;
+  if(!next && end < reservation->bytes)
+    place.hole = model.granularity;
+  return place;
 }
 
 Place Session::pickHole() {
@@ -49,24 +56,31 @@ Place Session::pickHole() {
 }
 
 Place Session::pickPlace() {
+  for(int tries = 0; tries < 4; ++tries) {
+    Place place = pickAnyPlace();
+    if(place.address != 0)
+      return place;
+  }
+  return nullPlace;
+}
+
+Place Session::pickAnyPlace() {
   const std::size_t what = random.below(20);
   if(what < 8)
     return pickMapped(api::AccessFlags::ReadWrite, "mapped");
-  if(what < 13) {
+  if(what < 12) {
     if(model.plain.empty())
       return nullPlace;
     const Plain& plain = model.plain[random.below(model.plain.size())];
     const std::size_t skip = random.chance(50) ? 0 : random.below(plain.bytes);
     return {"plain", plain.start + skip, plain.bytes - skip, plain.name() + "+" + std::to_string(skip)};
   }
-  if(what == 13)
+  if(what < 14)
     return pickMapped(noAccess, "no-access");
-  if(what == 14)
+  if(what < 16)
     return pickMapped(readOnly, "read-only");
-  if(what == 15)
+  if(what == 16)
     return pickHole();
-  if(what == 16 && !model.stalePlain.empty())
-    return {"stale-plain", model.stalePlain.back().start, page, model.stalePlain.back().name()};
   if(what == 17 && !model.staleRanges.empty())
     return {"stale-range", model.staleRanges.back().start, page, model.staleRanges.back().name()};
   if(what == 18)

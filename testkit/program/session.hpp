@@ -53,6 +53,7 @@ public:
   void cleanUp();
 
 private:
+  Place pickAnyPlace();
   Place pickMapped(api::AccessFlags access, const char* kind);
   Place pickHole();
 

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -130,6 +131,15 @@ bool append(const std::string& path, const std::string& pattern, const std::stri
   return file.good();
 }
 
+bool copyText(const std::string& from, const std::string& to) {
+  const std::ifstream source{from};
+  std::ostringstream text;
+  text << source.rdbuf();
+  std::ofstream target{to};
+  target << text.str();
+  return source.good() && target.good();
+}
+
 /// False when there is no driver to try.
 bool probeAll(const std::string& leftOutPath) {
   const auto& all = riskyPatterns();
@@ -161,9 +171,12 @@ int record(const RecordOptions& options) {
     return workerCannot;
   }
   const std::string profilePath = options.folder + "/profile.txt";
-  if(runSelf({"profile", profilePath}, probeLimit, profilePath).code != workerGood ||
-     !probeAll(leftOutPath)) {
+  if(runSelf({"profile", profilePath}, probeLimit, profilePath).code != workerGood) {
     std::fputs("rdmagpu-testkit: the driver does not start here\n", stderr);
+    return workerCannot;
+  }
+  if(options.leftOutPath.empty() ? !probeAll(leftOutPath) : !copyText(options.leftOutPath, leftOutPath)) {
+    std::fputs("rdmagpu-testkit: what has to be left out is not known\n", stderr);
     return workerCannot;
   }
   for(int attempt = 1; attempt <= mostAttempts; ++attempt) {

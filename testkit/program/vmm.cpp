@@ -8,7 +8,6 @@ namespace {
 
 constexpr std::size_t page = 4096;
 constexpr std::size_t most = 12; ///< Handles and reservations at a time: some 100 MiB at most.
-constexpr auto bogusHandle = static_cast<api::MemHandle>(0xDEAD0000U);
 
 Arguments describe(const api::AllocationProp& prop) {
   return Arguments{}("type", static_cast<unsigned>(prop.type))(
@@ -23,24 +22,15 @@ struct PickedHandle {
   api::MemHandle value;
   std::string name;
   std::size_t bytes; ///< 0: not known.
-  bool reused;
 };
 
-/// Most often one that exists.
+/// Most often one that exists. One that does not, other than 0, may be anything to a driver: measured, it
+/// reads memory that it has freed.
 PickedHandle pickHandle(Session& s) {
-  const std::size_t what = s.random.below(20);
-  if(what == 0)
-    return {"zero-handle", api::MemHandle{}, "0", 0, false};
-  if(what == 1)
-    return {"bogus-handle", bogusHandle, "bogus", 0, false};
-  if(what <= 3 && !s.model.staleHandles.empty()) {
-    const Handle& stale = s.model.staleHandles.back();
-    return {"stale-handle", stale.value, stale.name(), stale.bytes, s.model.hasHandle(stale.value)};
-  }
-  if(s.model.handles.empty())
-    return {"zero-handle", api::MemHandle{}, "0", 0, false};
+  if(s.model.handles.empty() || s.random.chance(5))
+    return {"zero-handle", api::MemHandle{}, "0", 0};
   const Handle& handle = s.model.handles[s.random.below(s.model.handles.size())];
-  return {"good", handle.value, handle.name(), handle.bytes, false};
+  return {"good", handle.value, handle.name(), handle.bytes};
 }
 
 std::string at(const Reservation& reservation, std::size_t offset) {
@@ -97,8 +87,7 @@ bool mapAt(Session& s, const std::string& variant, Reservation& reservation, std
                     .variant = variant,
                     .arguments = Arguments{}("address", at(reservation, offset))("bytes", bytes)(
                         "offset", memoryOffset)("handle", handle.name)("flags", flags),
-                    .effect = Effect::ChangesState,
-                    .reused = handle.reused};
+                    .effect = Effect::ChangesState};
   const bool mapped = s.succeeds(asked, [&](std::string&) {
     return s.cuda.memMap(reservation.start + offset, bytes, memoryOffset, handle.value, flags);
   });
@@ -155,8 +144,7 @@ void releaseMemory(Session& s) {
   const bool released = s.succeeds({.function = "cuMemRelease",
                                     .variant = handle.variant,
                                     .arguments = Arguments{}("handle", handle.name),
-                                    .effect = Effect::ChangesState,
-                                    .reused = handle.reused},
+                                    .effect = Effect::ChangesState},
                                    [&](std::string&) { return s.cuda.memRelease(handle.value); });
   if(!released)
     return;
@@ -167,7 +155,6 @@ void releaseMemory(Session& s) {
     s.end();
     return;
   }
-  s.model.staleHandles.push_back(*it);
   all.erase(it);
 }
 
@@ -284,16 +271,13 @@ void map(Session& s) {
     variant = "good";
   if(variant == "good" && reservation->overlapping(offset, bytes))
     variant = "overlapping";
-  if(variant == "good" && offset + bytes > reservation->bytes)
-    variant = "beyond";
+  if(variant == "partial" && bytes == handle.bytes)
+    variant = "good";
   if(handle.variant != "good")
     variant = handle.variant;
-  // What lies behind the reservation is the driver's to choose.
-  PickedHandle checked = handle;
-  const std::size_t end = offset + bytes;
-  if(end > reservation->bytes)
-    checked.reused |= s.model.isTaken(reservation->start + reservation->bytes, end - reservation->bytes);
-  mapAt(s, variant, *reservation, offset, bytes, memoryOffset, checked, flags);
+  if(offset + bytes > reservation->bytes) // what lies there is the driver's to choose
+    return;
+  mapAt(s, variant, *reservation, offset, bytes, memoryOffset, handle, flags);
 }
 
 void setAccess(Session& s) {
@@ -440,7 +424,7 @@ void unmap(Session& s) {
                                    [&](std::string&) { return s.cuda.memUnmap(address, bytes); });
   if(!unmapped)
     return;
-  if(variant != "good" && variant != "several" && variant != "with-holes") {
+  if(variant != "good" && variant != "several" && variant != "with-holes" && variant != "hole") {
     s.end();
     return;
   }
@@ -456,8 +440,7 @@ void getProperties(Session& s) {
   const PickedHandle handle = pickHandle(s);
   s.call({.function = "cuMemGetAllocationPropertiesFromHandle",
           .variant = handle.variant,
-          .arguments = Arguments{}("handle", handle.name),
-          .reused = handle.reused},
+          .arguments = Arguments{}("handle", handle.name)},
          [&](std::string& value) {
            api::AllocationProp prop;
            const api::Status status = s.cuda.memGetAllocationPropertiesFromHandle(&prop, handle.value);
@@ -478,7 +461,7 @@ void makeUsable(Session& s) {
     return;
   const Handle& handle = s.model.handles.back();
   Reservation& reservation = s.model.reservations.back();
-  if(!mapAt(s, "good", reservation, 0, bytes, 0, {"good", handle.value, handle.name(), bytes, false}, 0))
+  if(!mapAt(s, "good", reservation, 0, bytes, 0, {"good", handle.value, handle.name(), bytes}, 0))
     return;
   const api::AccessDesc access{};
   const Asked asked{.function = "cuMemSetAccess",

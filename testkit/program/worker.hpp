@@ -12,8 +12,10 @@ enum WorkerEnd : int { workerGood = 0, workerDiffers = 1, workerCannot = 3, work
 struct RecordOptions {
   std::string folder = ".";
   std::uint64_t seed = 1;
-  std::size_t calls = 100'000;
+  std::size_t calls = 105'000;
   std::size_t wholeLines = 2000;
+  std::string
+      leftOutPath{}; ///< What is to be left out, as an earlier recording found; empty: it is found out.
 };
 
 /// Records into folder/full.txt and folder/trace.txt, without what folder/left_out.txt names.

@@ -69,8 +69,8 @@ class Traces(unittest.TestCase):
         self.assertEqual(self.recorded.returncode, 0, self.recorded.stdout + self.recorded.stderr)
         with open(self.trace, encoding="utf-8") as file:
             text = file.read()
-        self.assertIn("without cuMemRelease/stale-handle ends the process with signal 6", text)
-        self.assertNotIn("cuMemRelease/stale-handle handle=", text)
+        self.assertIn("without cuMemRelease/zero-handle ends the process with signal 6", text)
+        self.assertNotIn("cuMemRelease/zero-handle handle=", text)
         self.assertLess(len(text), 400_000)
 
     def test_same_driver_has_no_divergence(self):
@@ -91,13 +91,25 @@ class Traces(unittest.TestCase):
 
     def test_call_that_ends_this_driver_is_found_and_the_rest_compared(self):
         with tempfile.TemporaryDirectory() as folder:
-            run("record", "--out", folder, "--seed", 5, "--calls", 3000, RDMAGPU_STANDIN_CUDA_MISUSE="answer")
+            none = os.path.join(folder, "none.txt")
+            with open(none, "w", encoding="utf-8"):
+                pass
+            recorded = run("record", "--out", folder, "--seed", 5, "--calls", 3000, "--left-out", none,
+                           RDMAGPU_STANDIN_CUDA_MISUSE="answer")
+            self.assertEqual(recorded.returncode, 0, recorded.stdout)
+            self.assertNotIn("left out", recorded.stdout)
             trace = os.path.join(folder, "trace.txt")
             answering = run("replay", trace, RDMAGPU_STANDIN_CUDA_MISUSE="answer")
             self.assertEqual(answering.returncode, 0, answering.stdout)
             strict = run("replay", trace)
             self.assertEqual(strict.returncode, 1)
-            self.assertIn("cuMemRelease/stale-handle: ends the process with signal 6", strict.stdout)
+            self.assertIn("cuMemRelease/zero-handle: ends the process with signal 6", strict.stdout)
+            self.assertIn(" 0 divergences", strict.stdout)
+
+    def test_list_of_what_to_leave_out_must_exist(self):
+        done = run("record", "--out", self.folder.name, "--left-out", self.trace + ".none")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("left out", done.stderr)
 
     def test_foreign_file_is_refused(self):
         done = run("replay", __file__, "--out", self.trace + ".replayed")

@@ -28,7 +28,7 @@ State& state() {
     auto* made = new State;
     made->profile = &profileAtStart(RDMAGPU_STANDIN_PROFILE);
     const char* calls = std::getenv("RDMAGPU_STANDIN_CUDA_SHUT_DOWN_AFTER");
-    made->callsUntilShutdown = calls ? std::atoi(calls) : 0;
+    made->callsUntilShutdown = calls ? static_cast<int>(std::strtol(calls, nullptr, 10)) : 0;
     return made;
   }();
   return *instance;

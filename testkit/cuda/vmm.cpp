@@ -294,8 +294,11 @@ RDMAGPU_STANDIN_API Status cuMemUnmap(DevicePtr address, std::size_t bytes) {
   if(parts.empty()) // the driver does not mind
     return misuse("cuMemUnmap", "nothing is mapped there", Status::Success);
   for(const auto& part : parts) {
-    mmap(hostView(part->first), part->second.bytes, PROT_NONE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    // In its place, so that the reservation stays whole.
+    void* const hole = mmap(hostView(part->first), part->second.bytes, PROT_NONE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if(hole == MAP_FAILED)
+      return Status::OutOfMemory;
     state().mappings.erase(part);
   }
   return call.outcome();

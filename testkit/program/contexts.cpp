@@ -1,7 +1,5 @@
 #include <program/operations.hpp>
 
-#include <utility>
-
 namespace rdmagpu::testkit::operations {
 namespace {
 
@@ -10,8 +8,7 @@ constexpr int mostRetained = 4;
 
 /// The last release takes with it what was allocated in the context.
 void forgetPlain(Model& model) {
-  for(Plain& plain : model.plain)
-    model.stalePlain.push_back(std::move(plain));
+  model.stalePlain.insert(model.stalePlain.end(), model.plain.begin(), model.plain.end());
   model.plain.clear();
 }
 

@@ -69,6 +69,9 @@ void allocate(Session& s) {
     bytes = 0;
   if(variant == "huge")
     bytes = std::size_t{1} << s.random.of({44, 50, 62});
+  constexpr std::size_t promised = 256;
+  const std::size_t alignment =
+      bytes < s.model.granularity ? promised : std::max(s.model.granularity, promised);
   api::DevicePtr address{};
   const Asked asked{.function = "cuMemAlloc_v2",
                     .variant = variant,
@@ -78,8 +81,7 @@ void allocate(Session& s) {
   const bool allocated = s.succeeds(asked, [&](std::string& value) {
     const api::Status status = s.cuda.memAlloc(variant == "no-output" ? nullptr : &address, bytes);
     if(status == api::Status::Success)
-      value =
-          address % (bytes < s.model.granularity ? 256 : s.model.granularity) == 0 ? "aligned" : "unaligned";
+      value = address % alignment == 0 ? "aligned" : "unaligned";
     return status;
   });
   if(allocated && variant == "no-output")

@@ -9,6 +9,7 @@ namespace {
 struct PickedDevice {
   const char* variant;
   int ordinal;
+  api::Device device() const noexcept { return static_cast<api::Device>(ordinal); }
 };
 
 PickedDevice pickDevice(Session& s) {
@@ -36,11 +37,13 @@ void countDevices(Session& s) {
 }
 
 void getDevice(Session& s) {
-  const auto [variant, ordinal] = pickDevice(s);
-  s.call({.function = "cuDeviceGet", .variant = variant, .arguments = Arguments{}("ordinal", ordinal)},
+  const PickedDevice picked = pickDevice(s);
+  s.call({.function = "cuDeviceGet",
+          .variant = picked.variant,
+          .arguments = Arguments{}("ordinal", picked.ordinal)},
          [&](std::string& value) {
            api::Device device{};
-           const api::Status status = s.cuda.deviceGet(&device, ordinal);
+           const api::Status status = s.cuda.deviceGet(&device, picked.ordinal);
            if(status == api::Status::Success)
              value = std::to_string(static_cast<int>(device));
            return status;
@@ -48,19 +51,18 @@ void getDevice(Session& s) {
 }
 
 void getDeviceText(Session& s) {
-  const auto [variant, ordinal] = pickDevice(s);
+  const PickedDevice picked = pickDevice(s);
   const int size = s.random.of({64, 64, 64, 13, 5, 1});
   const bool busId = s.random.chance(50);
-  const bool isShort = size < 64 && std::strcmp(variant, "good") == 0;
+  const bool isShort = size < 64 && std::strcmp(picked.variant, "good") == 0;
   s.call({.function = busId ? "cuDeviceGetPCIBusId" : "cuDeviceGetName",
-          .variant = isShort ? "short" : variant,
-          .arguments = Arguments{}("size", size)("device", ordinal)},
+          .variant = isShort ? "short" : picked.variant,
+          .arguments = Arguments{}("size", size)("device", picked.ordinal)},
          [&](std::string& value) {
            std::array<char, 64> text{};
            text.fill('#');
-           const auto device = static_cast<api::Device>(ordinal);
-           const api::Status status = busId ? s.cuda.deviceGetPciBusId(text.data(), size, device)
-                                            : s.cuda.deviceGetName(text.data(), size, device);
+           const api::Status status = busId ? s.cuda.deviceGetPciBusId(text.data(), size, picked.device())
+                                            : s.cuda.deviceGetName(text.data(), size, picked.device());
            const auto room = static_cast<std::size_t>(size);
            if(status == api::Status::Success)
              value = strnlen(text.data(), room) < room ? "ends" : "does-not-end";
@@ -69,25 +71,26 @@ void getDeviceText(Session& s) {
 }
 
 void getDeviceNumbers(Session& s) {
-  const auto [variant, ordinal] = pickDevice(s);
-  const auto device = static_cast<api::Device>(ordinal);
-  const Arguments arguments = Arguments{}("device", ordinal);
+  const PickedDevice picked = pickDevice(s);
+  const Arguments arguments = Arguments{}("device", picked.ordinal);
   if(s.random.chance(50)) {
-    s.call({.function = "cuDeviceGetUuid_v2", .variant = variant, .arguments = arguments}, [&](std::string&) {
-      api::Uuid uuid;
-      return s.cuda.deviceGetUuid(&uuid, device);
-    });
+    s.call({.function = "cuDeviceGetUuid_v2", .variant = picked.variant, .arguments = arguments},
+           [&](std::string&) {
+             api::Uuid uuid;
+             return s.cuda.deviceGetUuid(&uuid, picked.device());
+           });
     return;
   }
-  s.call({.function = "cuDeviceTotalMem_v2", .variant = variant, .arguments = arguments}, [&](std::string&) {
-    std::size_t bytes{};
-    return s.cuda.deviceTotalMem(&bytes, device);
-  });
+  s.call({.function = "cuDeviceTotalMem_v2", .variant = picked.variant, .arguments = arguments},
+         [&](std::string&) {
+           std::size_t bytes{};
+           return s.cuda.deviceTotalMem(&bytes, picked.device());
+         });
 }
 
 void getAttribute(Session& s) {
   using A = api::DeviceAttribute;
-  const auto [variant, ordinal] = pickDevice(s);
+  const PickedDevice picked = pickDevice(s);
   const bool unknown = s.random.chance(20);
   const bool null = s.random.chance(5);
   const auto attribute =
@@ -96,16 +99,16 @@ void getAttribute(Session& s) {
                              A::HandleTypePosixFileDescriptorSupported, A::GpuDirectRdmaWithCudaVmmSupported,
                              A::GpuDirectRdmaSupported, A::GpuDirectRdmaFlushWritesOptions,
                              A::GpuDirectRdmaWritesOrdering, A::DmaBufSupported});
-  std::string kind = unknown ? "unknown" : variant;
+  std::string kind = unknown ? "unknown" : picked.variant;
   if(null)
     kind = "no-output";
   s.call({.function = "cuDeviceGetAttribute",
           .variant = kind,
-          .arguments = Arguments{}("attribute", static_cast<unsigned>(attribute))("device", ordinal)},
+          .arguments = Arguments{}("attribute", static_cast<unsigned>(attribute))("device", picked.ordinal)},
          [&](std::string& value) {
            int number = 0;
-           const api::Status status = s.cuda.deviceGetAttribute(null ? nullptr : &number, attribute,
-                                                                static_cast<api::Device>(ordinal));
+           const api::Status status =
+               s.cuda.deviceGetAttribute(null ? nullptr : &number, attribute, picked.device());
            if(status == api::Status::Success)
              value = std::to_string(number);
            return status;

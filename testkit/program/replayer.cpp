@@ -24,7 +24,8 @@ void Replayer::compareFacts(const Facts& here) {
                                  [&, &key = name](const auto& fact) { return fact.first == key; });
     const std::string got = it == here.end() ? "nothing" : it->second;
     if(got != value)
-      diverge("fact " + name, name + " " + value, name + " " + got);
+      diverge("fact " + name, std::string{name}.append(" ").append(value),
+              std::string{name}.append(" ").append(got));
   }
 }
 

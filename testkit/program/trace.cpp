@@ -73,14 +73,14 @@ std::string headText(const TraceHead& head) {
   if(!head.machine.empty())
     text += "machine " + head.machine + "\n";
   for(const auto& [pattern, reason] : head.leftOut)
-    text += "without " + pattern + " " + reason + "\n";
+    text.append("without ").append(pattern).append(" ").append(reason).append("\n");
   return text + factsText(head.facts);
 }
 
 std::string factsText(const Facts& facts) {
   std::string text;
   for(const auto& [name, value] : facts)
-    text += "fact " + name + " " + value + "\n";
+    text.append("fact ").append(name).append(" ").append(value).append("\n");
   return text;
 }
 

@@ -11,6 +11,10 @@ Result<os::Fd> Region::share() const {
   return libraryError("RdmaGpuBuffer::share", LibraryCode::NotShareable);
 }
 
+Result<std::unique_ptr<Copies>> Region::openCopies(const CopiesRequest&) const {
+  return libraryError("CopyQueue::make", LibraryCode::NotCopyable);
+}
+
 Result<RegionPtr> Device::attach(os::Fd, std::size_t bytes) {
   return libraryError("RdmaGpuBuffer::attach", LibraryCode::NotShareable, bytes);
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <backend/copies.hpp>
 #include <base/library_error.hpp>
 #include <os/fd.hpp>
 #include <rdmagpu/backends.hpp>
@@ -44,6 +45,9 @@ public:
   virtual Result<ExportedFd> exportDmaBuf(std::size_t offset, std::size_t bytes) const;
   /// A descriptor with which another process can map all of it. The base answers NotShareable.
   virtual Result<os::Fd> share() const;
+
+  /// Copies that go on by themselves, in this region, which outlives them. The base answers NotCopyable.
+  virtual Result<std::unique_ptr<Copies>> openCopies(const CopiesRequest&) const;
 
   /// Fills in what this region knows of itself; sizes that are the buffer's own are already there.
   virtual void describe(BufferFacts&) const = 0;

@@ -26,6 +26,21 @@ void PushedTraits::close(api::Context) noexcept {
   logRelease(cuda.call(0, cuda.ctxPopCurrent, &popped));
 }
 
+Result<void> enter(api::Context context, PushedContext& pushed) noexcept {
+  if(const auto process = checkProcess(); !process)
+    return process;
+  const api::Functions& cuda = loadedDriver();
+  api::Context current{};
+  if(const auto got = cuda.call(0, cuda.ctxGetCurrent, &current); !got)
+    return got;
+  if(current == context)
+    return {};
+  if(const auto push = cuda.call(0, cuda.ctxPushCurrent, context); !push)
+    return push;
+  pushed = PushedContext{context};
+  return {};
+}
+
 Result<bool> ContextSource::currentIsOnDevice() const noexcept {
   const api::Functions& cuda = loadedDriver();
   api::Device current{};
@@ -72,16 +87,33 @@ Result<void> ContextSource::enter(Keep keep, PrimaryContext& retained, PushedCon
   return {};
 }
 
-Result<void> ContextSource::settle() const noexcept {
-  return run(Keep::Yes, [this]() -> Result<void> {
+Result<api::Context> ContextSource::currentOrOwn() const noexcept {
+  api::Context context{};
+  const auto got = run(Keep::Yes, [&] {
     const api::Functions& cuda = loadedDriver();
-    api::Context current{};
-    if(const auto got = cuda.call(0, cuda.ctxGetCurrent, &current); !got)
-      return got;
-    const std::lock_guard lock{m_mutex};
-    m_own = current;
-    return {};
+    return cuda.call(0, cuda.ctxGetCurrent, &context);
   });
+  if(!got)
+    return got.error();
+  return context;
+}
+
+Result<api::Context> ContextSource::lasting() const noexcept {
+  {
+    const std::lock_guard lock{m_mutex};
+    if(m_own)
+      return m_own;
+  }
+  return currentOrOwn();
+}
+
+Result<void> ContextSource::settle() const noexcept {
+  const auto context = currentOrOwn();
+  if(!context)
+    return context.error();
+  const std::lock_guard lock{m_mutex};
+  m_own = *context;
+  return {};
 }
 
 } // namespace rdmagpu::backend::cuda

@@ -30,6 +30,19 @@ struct PushedTraits {
 };
 using PushedContext = Unique<PushedTraits>;
 
+/// Makes exactly that context current, unless it is already, until `pushed` goes.
+Result<void> enter(api::Context, PushedContext& pushed) noexcept;
+
+/// Runs `body`, which returns a Result<void>, with exactly that context current, as what belongs to one
+/// context wants it.
+template <class Body>
+Result<void> runIn(api::Context context, Body body) noexcept {
+  PushedContext pushed;
+  if(const auto entered = enter(context, pushed); !entered)
+    return entered;
+  return body();
+}
+
 /// Whether what a call leaves behind outlives the context that it was made in.
 enum class Keep : std::uint8_t {
   No,  ///< A primary context that was retained for the call is given back after it.
@@ -54,6 +67,10 @@ public:
     return body();
   }
 
+  /// The context for what lasts as long as the memory: the memory's own; else the caller's current one on
+  /// the device, which is the caller's to keep alive; else the primary one, which stays retained.
+  Result<api::Context> lasting() const noexcept;
+
   /// Makes a context of the device the memory's own: the current one, which is the caller's to keep
   /// alive, or the primary one, which stays retained.
   Result<void> settle() const noexcept;
@@ -61,6 +78,7 @@ public:
 private:
   Result<void> enter(Keep, PrimaryContext&, PushedContext&) const noexcept;
   Result<bool> currentIsOnDevice() const noexcept;
+  Result<api::Context> currentOrOwn() const noexcept;
   Result<api::Context> own(Keep, PrimaryContext&) const noexcept;
 
   api::Device m_device;

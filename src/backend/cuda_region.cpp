@@ -1,3 +1,4 @@
+#include <backend/cuda_copies.hpp>
 #include <backend/cuda_region.hpp>
 #include <base/align.hpp>
 #include <base/library_error.hpp>
@@ -137,6 +138,10 @@ Result<os::Fd> CudaRegion::share() const {
   if(!memory || !memory->shareable())
     return Region::share();
   return memory->share();
+}
+
+Result<std::unique_ptr<Copies>> CudaRegion::openCopies(const CopiesRequest& request) const {
+  return CudaCopies::open(m_contexts, m_gpu.device, m_base, request);
 }
 
 void CudaRegion::describe(BufferFacts& facts) const {

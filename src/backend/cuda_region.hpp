@@ -27,6 +27,7 @@ public:
   Result<void> flushPeerWrites() const override;
   Result<ExportedFd> exportDmaBuf(std::size_t offset, std::size_t bytes) const override;
   Result<os::Fd> share() const override;
+  Result<std::unique_ptr<Copies>> openCopies(const CopiesRequest&) const override;
   void describe(BufferFacts&) const override;
 
 private:

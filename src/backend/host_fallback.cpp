@@ -14,6 +14,25 @@
 namespace rdmagpu::backend::host_fallback {
 namespace {
 
+/// Each copy is done when its call returns.
+class HostCopies final : public Copies {
+public:
+  explicit HostCopies(const Region& region) noexcept : m_region(region) {}
+
+  Result<void> upload(std::uint32_t, std::uint32_t, std::size_t offset,
+                      std::span<const std::byte> from) override {
+    return m_region.upload(offset, from);
+  }
+  Result<void> download(std::uint32_t, std::uint32_t, std::size_t offset, std::span<std::byte> to) override {
+    return m_region.download(offset, to);
+  }
+  Result<bool> isDone(std::uint32_t) const noexcept override { return true; }
+  Result<void> wait(std::uint32_t) const noexcept override { return {}; }
+
+private:
+  const Region& m_region;
+};
+
 class HostRegion final : public Region {
 public:
   HostRegion(os::HostPages pages, std::uint64_t process, bool scrub) noexcept
@@ -54,6 +73,12 @@ public:
     if(m_pages.fd() < 0)
       return libraryError("RdmaGpuBuffer::share", LibraryCode::NotMemfd, m_pages.size());
     return os::duplicate(m_pages.fd());
+  }
+
+  Result<std::unique_ptr<Copies>> openCopies(const CopiesRequest& request) const override {
+    if(request.stream)
+      return libraryError("CopyQueue::make", LibraryCode::StreamOfOtherGpu);
+    return std::unique_ptr<Copies>{std::make_unique<HostCopies>(*this)};
   }
 
   void describe(BufferFacts& facts) const override {

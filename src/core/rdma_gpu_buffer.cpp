@@ -38,20 +38,14 @@ Result<backend::ExportedFd> exportRange(const char* call, const backend::Region&
 Result<void> checkSlot(const char* call, const core::BufferState* state, std::size_t slot) {
   if(!state)
     return libraryError(call, LibraryCode::BufferEmpty);
-  if(slot >= state->layout.slotCount)
-    return libraryError(call, LibraryCode::SlotOutOfRange, slot, state->layout.slotCount);
-  return {};
+  return core::checkSlot(call, state->layout, slot);
 }
 
 Result<void> checkRange(const char* call, const core::BufferState* state, std::size_t slot,
                         std::size_t offset, std::size_t bytes) {
-  if(const auto checked = checkSlot(call, state, slot); !checked)
-    return checked;
-  const std::size_t room = state->layout.stride;
-  if(offset > room || bytes > room - offset)
-    return libraryError(call, LibraryCode::RangeOutOfSlot, offset > room ? offset : bytes,
-                        room - (offset > room ? 0 : offset));
-  return {};
+  if(!state)
+    return libraryError(call, LibraryCode::BufferEmpty);
+  return core::checkRange(call, state->layout, slot, offset, bytes);
 }
 
 } // namespace

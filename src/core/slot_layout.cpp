@@ -22,4 +22,21 @@ Result<SlotLayout> layOut(const char* call, std::uint32_t slotCount, std::size_t
   return SlotLayout{slotCount, frameBytes, *stride};
 }
 
+Result<void> checkSlot(const char* call, const SlotLayout& layout, std::size_t slot) noexcept {
+  if(slot >= layout.slotCount)
+    return libraryError(call, LibraryCode::SlotOutOfRange, slot, layout.slotCount);
+  return {};
+}
+
+Result<void> checkRange(const char* call, const SlotLayout& layout, std::size_t slot, std::size_t offset,
+                        std::size_t bytes) noexcept {
+  if(const auto checked = checkSlot(call, layout, slot); !checked)
+    return checked;
+  const std::size_t room = layout.stride;
+  if(offset > room || bytes > room - offset)
+    return libraryError(call, LibraryCode::RangeOutOfSlot, offset > room ? offset : bytes,
+                        room - (offset > room ? 0 : offset));
+  return {};
+}
+
 } // namespace rdmagpu::core

@@ -20,4 +20,9 @@ struct SlotLayout {
 Result<SlotLayout> layOut(const char* call, std::uint32_t slotCount, std::size_t frameBytes,
                           std::size_t granularity) noexcept;
 
+Result<void> checkSlot(const char* call, const SlotLayout&, std::size_t slot) noexcept;
+/// Whether the slot has the range [offset, offset + bytes).
+Result<void> checkRange(const char* call, const SlotLayout&, std::size_t slot, std::size_t offset,
+                        std::size_t bytes) noexcept;
+
 } // namespace rdmagpu::core

@@ -20,7 +20,11 @@ enum class Status : std::uint32_t {
   NoDevice = 100,
   InvalidDevice = 101,
   InvalidContext = 201,
+  InvalidHandle = 400,
+  NotReady = 600,
   ContextIsDestroyed = 709,
+  HostMemoryAlreadyRegistered = 712,
+  HostMemoryNotRegistered = 713,
   NotSupported = 801,
   Unknown = 999,
 };
@@ -34,6 +38,8 @@ struct ContextObject;
 using Context = ContextObject*;
 struct StreamObject;
 using Stream = StreamObject*; ///< Null: the default stream.
+struct EventObject;
+using Event = EventObject*;
 
 enum class DeviceAttribute : std::uint32_t {
   Integrated = 18,
@@ -54,8 +60,16 @@ enum class LocationType : std::uint32_t { Device = 1 };
 enum class AccessFlags : std::uint32_t { ReadWrite = 3 };
 enum class Granularity : std::uint32_t { Minimum = 0 };
 enum class RangeHandleType : std::uint32_t { DmaBufFd = 1 };
+enum class StreamFlags : std::uint32_t {
+  NonBlocking = 1
+}; ///< Does not wait for the default stream, nor it for this.
+enum class EventFlags : std::uint32_t { DisableTiming = 2 };
+enum class HostRegisterFlags : std::uint32_t { Portable = 1 }; ///< For every context.
 enum class FlushTarget : std::uint32_t { CurrentContext = 0 };
 enum class FlushScope : std::uint32_t { ToOwner = 100 };
+
+/// The handles that stand for default streams end here: null, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD.
+inline constexpr std::uintptr_t lastDefaultStream = 2;
 
 /// From this value of GpuDirectRdmaWritesOrdering on, the owner sees a peer's writes without a flush.
 inline constexpr int orderedForOwner = 100;
@@ -149,7 +163,21 @@ struct Functions {
   Fn<"cuMemcpyHtoD_v2", Status(DevicePtr, const void*, std::size_t)> memcpyHtoD{load};
   Fn<"cuMemcpyDtoH_v2", Status(void*, DevicePtr, std::size_t)> memcpyDtoH{load};
   Fn<"cuMemsetD8_v2", Status(DevicePtr, unsigned char, std::size_t)> memsetD8{load};
+  Fn<"cuMemcpyHtoDAsync_v2", Status(DevicePtr, const void*, std::size_t, Stream)> memcpyHtoDAsync{load};
+  Fn<"cuMemcpyDtoHAsync_v2", Status(void*, DevicePtr, std::size_t, Stream)> memcpyDtoHAsync{load};
+  Fn<"cuMemHostRegister_v2", Status(void*, std::size_t, HostRegisterFlags)> memHostRegister{load};
+  Fn<"cuMemHostUnregister", Status(void*)> memHostUnregister{load};
+
+  Fn<"cuStreamCreate", Status(Stream*, StreamFlags)> streamCreate{load};
+  Fn<"cuStreamDestroy_v2", Status(Stream)> streamDestroy{load};
+  Fn<"cuStreamGetCtx", Status(Stream, Context*), Need::Optional> streamGetCtx{load};
   Fn<"cuStreamSynchronize", Status(Stream)> streamSynchronize{load};
+  Fn<"cuEventCreate", Status(Event*, EventFlags)> eventCreate{load};
+  Fn<"cuEventDestroy_v2", Status(Event)> eventDestroy{load};
+  Fn<"cuEventRecord", Status(Event, Stream)> eventRecord{load};
+  Fn<"cuEventQuery", Status(Event)> eventQuery{load};
+  Fn<"cuEventSynchronize", Status(Event)> eventSynchronize{load};
+
   Fn<"cuPointerGetAttribute", Status(void*, PointerAttribute, DevicePtr)> pointerGetAttribute{load};
   Fn<"cuPointerSetAttribute", Status(const void*, PointerAttribute, DevicePtr)> pointerSetAttribute{load};
   Fn<"cuFlushGPUDirectRDMAWrites", Status(FlushTarget, FlushScope), Need::Optional> flushGpuDirectRdmaWrites{load};

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,8 +13,9 @@ namespace {
 /// Whether a call gives something back. A fault does not keep it from doing so: what the driver
 /// refuses to release nobody could release.
 bool givesBack(const char* name) {
-  for(const char* known : {"cuMemUnmap", "cuMemAddressFree", "cuMemRelease", "cuMemFree_v2",
-                           "cuCtxPopCurrent_v2", "cuDevicePrimaryCtxRelease_v2"}) {
+  for(const char* known :
+      {"cuMemUnmap", "cuMemAddressFree", "cuMemRelease", "cuMemFree_v2", "cuCtxPopCurrent_v2",
+       "cuDevicePrimaryCtxRelease_v2", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuMemHostUnregister"}) {
     if(std::strcmp(name, known) == 0)
       return true;
   }
@@ -119,6 +121,11 @@ RDMAGPU_STANDIN_API const char* rdmagpu_standin_cuda_ledger() {
   add("reservations", s.reservations.size());
   add("mappings", s.mappings.size());
   add("allocations", s.plain.size());
+  add("streams",
+      static_cast<std::size_t>(std::count_if(s.streams.begin(), s.streams.end(),
+                                             [](const auto& entry) { return !entry.second.isDefault; })));
+  add("events", s.events.size());
+  add("registrations", s.registered.size());
   for(const int count : s.retained)
     add("times a primary context", static_cast<std::size_t>(count));
   return text.c_str();

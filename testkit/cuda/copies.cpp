@@ -6,7 +6,6 @@ using namespace rdmagpu::standin::cuda;
 using rdmagpu::driver::cuda::AccessFlags;
 using rdmagpu::driver::cuda::FlushScope;
 using rdmagpu::driver::cuda::FlushTarget;
-using rdmagpu::driver::cuda::Stream;
 
 namespace {
 
@@ -52,16 +51,6 @@ RDMAGPU_STANDIN_API Status cuMemsetD8_v2(DevicePtr to, unsigned char value, std:
   if(bytes != 0)
     std::memset(hostView(to), value, bytes);
   ++state().unfinished;
-  return Status::Success;
-}
-
-RDMAGPU_STANDIN_API Status cuStreamSynchronize(Stream) {
-  const Call call{"cuStreamSynchronize"};
-  if(call.refused())
-    return call.refusal();
-  if(const Status status = checkContext(); status != Status::Success)
-    return status;
-  state().unfinished = 0;
   return Status::Success;
 }
 

@@ -204,8 +204,10 @@ RDMAGPU_STANDIN_API Status cuDevicePrimaryCtxRelease_v2(Device device) {
   if(count == 0)
     return misuse("cuDevicePrimaryCtxRelease_v2", "released more often than retained",
                   Status::InvalidContext);
-  if(--count == 0)
+  if(--count == 0) {
+    endWorkOf(&primaries[ordinalOf(device)]);
     freeOwnedBy(&primaries[ordinalOf(device)]);
+  }
   return call.outcome();
 }
 

@@ -92,6 +92,8 @@ RDMAGPU_STANDIN_API Status cuMemFree_v2(DevicePtr address) {
   const auto it = state().plain.find(address);
   if(it == state().plain.end())
     return misuse("cuMemFree_v2", "not what cuMemAlloc returned, or freed already");
+  if(deviceMemoryIsInUse(address, it->second.bytes))
+    return misuse("cuMemFree_v2", "a copy is under way there");
   release(it);
   return call.outcome();
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -56,6 +57,39 @@ struct Plain {
   Context owner{};
 };
 
+/// One piece of a stream's work.
+struct Operation {
+  enum class Kind : std::uint8_t { Upload, Download, Record };
+  Kind kind{};
+  DevicePtr device{};
+  void* host{};
+  std::size_t bytes{};
+  std::vector<std::byte> staged{}; ///< What was uploaded from pageable memory.
+  Event event{};
+  std::uint64_t number{}; ///< Of the record.
+};
+
+/// A stream: what it has been given and nobody has waited for yet.
+struct Work {
+  Context context{};
+  bool isDefault{};
+  std::deque<Operation> operations;
+};
+
+/// An event: where it was recorded last.
+struct Record {
+  Context context{};
+  Stream stream{};
+  std::uint64_t number{};
+  bool pending{};
+  int questionsLeft{};
+};
+
+struct Registered {
+  std::size_t bytes{};
+  Context context{};
+};
+
 struct State {
   std::recursive_mutex mutex;
   const Profile* profile{};
@@ -68,6 +102,11 @@ struct State {
   std::map<DevicePtr, Plain> plain;
   int retained[deviceCount]{}; ///< How often each primary context is.
   int unfinished{};            ///< Writes to device memory that nobody has waited for.
+
+  std::map<Stream, Work> streams;
+  std::map<Event, Record> events;
+  std::map<std::uintptr_t, Registered> registered; ///< Host memory.
+  int questionsUntilDone{2};
 
   int callsUntilFailure{};
   std::string failedCall;
@@ -106,6 +145,14 @@ Context current();
 /// Success, or why the current context cannot be used.
 Status checkContext();
 int deviceOf(Context);
+/// The stream that a handle stands for: its own, or the current context's default stream.
+Stream resolve(Stream);
+/// Executes all that the stream was given.
+void finishWork(Stream);
+/// Whether a copy into or out of that range has not been executed.
+bool deviceMemoryIsInUse(DevicePtr address, std::size_t bytes);
+/// Executes a context's work, and forgets its streams, events and registrations.
+void endWorkOf(Context);
 /// Gives back what lives in a context that has gone.
 void freeOwnedBy(Context);
 /// The driver takes down what there is, as at the end of a process.

@@ -293,6 +293,8 @@ RDMAGPU_STANDIN_API Status cuMemUnmap(DevicePtr address, std::size_t bytes) {
     return misuse("cuMemUnmap", "not whole mappings");
   if(parts.empty()) // the driver does not mind
     return misuse("cuMemUnmap", "nothing is mapped there", Status::Success);
+  if(deviceMemoryIsInUse(address, bytes))
+    return misuse("cuMemUnmap", "a copy is under way there");
   for(const auto& part : parts) {
     // In its place, so that the reservation stays whole.
     void* const hole = mmap(hostView(part->first), part->second.bytes, PROT_NONE,

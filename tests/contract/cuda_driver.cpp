@@ -76,6 +76,7 @@ CudaStandin::CudaStandin(SymbolSource& source) {
   look(source, "rdmagpu_standin_cuda_unfinished", m_unfinished);
   look(source, "rdmagpu_standin_cuda_shut_down_after", m_shutDownAfter);
   look(source, "rdmagpu_standin_cuda_is_shut_down", m_isShutDown);
+  look(source, "rdmagpu_standin_cuda_questions", m_questions);
 }
 
 } // namespace rdmagpu::test

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
 namespace rdmagpu::test {
@@ -44,6 +45,8 @@ public:
   /// The n-th call finds the driver shut down, and so does every later one; 0: it is up again.
   void shutDownAfter(int n) { m_shutDownAfter(n); }
   bool isShutDown() const { return m_isShutDown() != 0; }
+  /// Events recorded from now on are not ready so many times; a number below 0: until they are waited for.
+  void questionsUntilDone(int n) { m_questions(n < 0 ? std::numeric_limits<int>::max() : n); }
 
 private:
   void (*m_failCall)(int);
@@ -55,6 +58,7 @@ private:
   int (*m_unfinished)();
   void (*m_shutDownAfter)(int);
   int (*m_isShutDown)();
+  void (*m_questions)(int);
 };
 
 inline RdmaGpuBufferConfig cudaConfig(CudaMemory memory = CudaMemory::Auto) {
@@ -78,6 +82,7 @@ protected:
     standin->failNamed("", api::Status::Success);
     EXPECT_EQ(standin->ledger(), "");
     standin->profile("");
+    standin->questionsUntilDone(2);
   }
 
   CudaStandin* standin{};

@@ -1,9 +1,11 @@
 #include <contract/allocation_faults.hpp>
+#include <rdmagpu/copy_queue.hpp>
 #include <rdmagpu/inspect.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <iterator>
 #include <vector>
@@ -64,6 +66,31 @@ TEST(HostAllocation, TokenSurvivesEachFailure) {
   const auto shared = buffer->share();
   ASSERT_TRUE(shared);
   everyAllocationFailsOnce([&] { return shared->token(); });
+}
+
+TEST(HostAllocation, CopyQueueSurvivesEachFailure) {
+  const auto buffer = RdmaGpuBuffer::make(config(RdmaGpuApi::HostFallback));
+  ASSERT_TRUE(buffer);
+  everyAllocationFailsOnce([&] { return CopyQueue::make(*buffer); });
+}
+
+TEST(HostAllocation, CopiesAllocateNothing) {
+  const auto buffer = RdmaGpuBuffer::make(config(RdmaGpuApi::HostFallback));
+  ASSERT_TRUE(buffer);
+  auto queue = CopyQueue::make(*buffer, {.depth = 2});
+  ASSERT_TRUE(queue);
+  std::byte byte{};
+  failAllocation(1);
+  for(std::size_t i = 0; i < 100; ++i) {
+    const auto up = queue->upload(i % 4, {&byte, 1});
+    const auto down = queue->download(i % 4, {&byte, 1});
+    ASSERT_TRUE(up && up->wait() && down && down->done());
+    const RingCompletion completion = down->completion();
+    ASSERT_TRUE(completion.done(completion.context));
+  }
+  EXPECT_TRUE(queue->finish());
+  EXPECT_FALSE(allocationFailed()) << "there was one";
+  failAllocation(0);
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 #include <contract/backend_contract.hpp>
+#include <contract/copy_contract.hpp>
 #include <contract/os_standin.hpp>
 
 namespace rdmagpu::test {
@@ -18,6 +19,28 @@ INSTANTIATE_TEST_SUITE_P(Host, BackendContract,
                                          BackendUnderTest{hostConfig({.lock = PageLock::Off}), true, true},
                                          BackendUnderTest{hostConfig({.forbidMemfd = true}), false, false}),
                          nameOf);
+
+INSTANTIATE_TEST_SUITE_P(Host, CopyContract, testing::Values(hostConfig({})));
+
+TEST(HostCopy, IsDoneWhenItsCallReturns) {
+  const auto buffer = RdmaGpuBuffer::make(hostConfig({}));
+  ASSERT_TRUE(buffer);
+  auto queue = CopyQueue::make(*buffer);
+  ASSERT_TRUE(queue);
+  const std::byte sent{7};
+  const auto copy = queue->upload(1, {&sent, 1});
+  ASSERT_TRUE(copy);
+  EXPECT_TRUE(copy->done());
+  EXPECT_EQ(*static_cast<std::byte*>(buffer->slot(1).gpuVA), sent);
+}
+
+TEST(HostCopy, HasNoUseForAStreamOfAGpu) {
+  const auto buffer = RdmaGpuBuffer::make(hostConfig({}));
+  ASSERT_TRUE(buffer);
+  const auto queue = CopyQueue::make(*buffer, {.stream = CudaStream{}});
+  ASSERT_FALSE(queue);
+  EXPECT_STREQ(queue.error().codeName, "StreamOfOtherGpu");
+}
 
 /// The exports go to the software udmabuf: this machine's kernel may have none.
 class SoftUdmabuf : public testing::Environment {

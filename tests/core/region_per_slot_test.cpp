@@ -1,5 +1,6 @@
 #include <core/buffer_state.hpp>
 #include <core/fake_device.hpp>
+#include <rdmagpu/copy_queue.hpp>
 
 #include <gtest/gtest.h>
 
@@ -79,13 +80,15 @@ TEST(RegionPerSlot, WhatADriverCannotDoIsSaid) {
   EXPECT_STREQ(buffer->exportRegion().error().codeName, "NotExportable");
   EXPECT_STREQ(buffer->exportSlot(0).error().codeName, "NotExportable");
   EXPECT_STREQ(buffer->share().error().codeName, "NotShareable");
+  EXPECT_STREQ(CopyQueue::make(*buffer).error().codeName, "NotCopyable");
   EXPECT_STREQ(device.attach({}, 1).error().codeName, "NotShareable");
 }
 
-TEST(RegionPerSlot, RegionThatCannotBeSharedSaysSo) {
+TEST(RegionPerSlot, RegionThatCannotDoMoreSaysSo) {
   test::FakeDevice device;
   const auto region = device.allocate({65536, config});
   ASSERT_TRUE(region);
+  EXPECT_STREQ((*region)->openCopies({}).error().codeName, "NotCopyable");
   EXPECT_STREQ((*region)->share().error().codeName, "NotShareable");
 }
 

@@ -25,7 +25,8 @@ enum class RingStatus : std::uint8_t {
 };
 
 /// Says when the work on a slot is done, so that the slot changes hands then and not when the CPU
-/// says so. `context` must stay valid until `done` has returned true, or the ring is gone.
+/// says so. Copy::completion() and CudaCompletions make some. `context` must stay valid until `done` has
+/// returned true, or the ring is gone.
 struct RingCompletion {
   void* context{};
   /// True once the work is done; then never asked again. Called often, by one thread at a time, from

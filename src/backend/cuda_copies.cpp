@@ -52,17 +52,18 @@ Result<OwnedEvent> makeEvent() noexcept {
 }
 
 Result<bool> isEventDone(api::Context context, api::Event event) noexcept {
+  if(const auto process = checkProcess(); !process)
+    return process.error();
+  PushedContext pushed;
+  if(context) {
+    if(const auto entered = enter(context, pushed); !entered)
+      return entered.error();
+  }
   const api::Functions& cuda = loadedDriver();
-  bool done = true;
-  const auto asked = runIn(context, [&]() -> Result<void> {
-    const api::Status status = cuda.eventQuery(event);
-    done = status != api::Status::NotReady;
-    return !done || status == api::Status::Success ? Result<void>{}
-                                                   : cuda.failure(cuda.eventQuery.symbol(), status, 0);
-  });
-  if(!asked)
-    return asked.error();
-  return done;
+  const api::Status status = cuda.eventQuery(event);
+  if(status != api::Status::Success && status != api::Status::NotReady)
+    return cuda.failure(cuda.eventQuery.symbol(), status, 0);
+  return status == api::Status::Success;
 }
 
 Result<api::Context> contextOf(api::Stream stream) noexcept {

@@ -24,7 +24,7 @@ using OwnedEvent = Unique<EventTraits>;
 /// An event of the current context, without a time.
 Result<OwnedEvent> makeEvent() noexcept;
 
-/// Whether what it was recorded after is done. In exactly that context.
+/// Whether what it was recorded behind is done. Asked in that context, or in any if it is null.
 Result<bool> isEventDone(api::Context, api::Event) noexcept;
 
 /// The context that a stream belongs to; null for a default stream, which is one of any context.

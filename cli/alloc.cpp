@@ -46,7 +46,11 @@ struct AllocOptions {
     config.zeroFill = zero;
     config.scrubOnDestroy = scrub;
     config.ignoreBudget = ignoreBudget;
-    config.host = {.lock = lock, .hugePages = hugePages, .numaNode = node, .forbidMemfd = noMemfd};
+    config.host = {.lock = lock,
+                   .hugePages = hugePages,
+                   .numaNode = node,
+                   .forbidMemfd = noMemfd,
+                   .gpuPin = buffer.gpuPin};
     return config;
   }
 };
@@ -205,6 +209,7 @@ void addHostOptions(CLI::App& app, AllocOptions& options) {
             "NUMA node to take the pages from (default: the peer's where it is known, else any)")
       ->type_name("N")
       ->group("Host memory");
+  addGpuPin(app, options.buffer.gpuPin);
   app.add_flag("--no-memfd", options.noMemfd, "Use anonymous pages, which can be neither exported nor shared")
       ->group("Host memory");
 }

@@ -29,6 +29,7 @@ Json toJson(const BufferFacts& facts) {
   json["locked_bytes"] = facts.lockedBytes;
   json["lock_error"] = facts.lockError.kind == Errc::None ? Json() : toJson(failureOf(facts.lockError));
   json["pinned_by"] = name(facts.pinnedBy);
+  json["pin_error"] = facts.pinError.kind == Errc::None ? Json() : toJson(failureOf(facts.pinError));
   json["numa_node"] = facts.numaNode < 0 ? Json() : Json(facts.numaNode);
   json["memfd"] = facts.memfd;
   json["bar1_bytes"] = facts.bar1Bytes;

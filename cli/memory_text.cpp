@@ -20,6 +20,16 @@ std::string lockText(const BufferFacts& facts) {
   return facts.hugePageBytes != 0 ? "no, and huge pages need not be" : "no, as asked";
 }
 
+std::string pinText(const BufferFacts& facts) {
+  std::string text = name(facts.pinnedBy);
+  if(facts.pinError.kind != Errc::None) {
+    text += ": " + facts.pinError.message();
+    for(const char* hint : facts.pinError.hints())
+      text += std::string("\nhint: ") + hint;
+  }
+  return text;
+}
+
 std::string pagesText(const BufferFacts& facts) {
   std::string text = fmt::format("{} bytes each", facts.pageBytes);
   if(facts.hugePageBytes != 0)
@@ -57,7 +67,7 @@ std::vector<std::pair<std::string, std::string>> memoryFacts(const RdmaGpuBuffer
       {"resident", bytesText(facts.residentBytes)},
       {"pages", pagesText(facts)},
       {"locked", lockText(facts)},
-      {"pinned by", name(facts.pinnedBy)},
+      {"pinned by", pinText(facts)},
       {"NUMA node", facts.numaNode < 0 ? "unknown" : fmt::format("{}", facts.numaNode)},
       {"memfd", facts.memfd ? "yes" : "no"},
       {"RDMA capable", facts.rdmaCapable == Answer::Unknown ? "no driver to ask" : name(facts.rdmaCapable)},

@@ -65,6 +65,7 @@ RdmaGpuBufferConfig BufferOptions::config() const {
   config.slotCount = slots;
   config.frameBytes = bytes;
   config.gpu = gpu;
+  config.host.gpuPin = gpuPin;
   return config;
 }
 
@@ -112,7 +113,9 @@ void addApi(CLI::App& app, RdmaGpuApi& api) {
 }
 
 void noteUnusedGpu(const char* command, const GpuSelector& gpu, const RdmaGpuBuffer& buffer) {
-  if(!gpu.empty() && buffer.backend() == RdmaGpuApi::HostFallback)
+  const BufferFacts& facts = buffer.facts();
+  const bool used = facts.pinnedBy != PinnedBy::Nobody || facts.pinError.kind != Errc::None;
+  if(!gpu.empty() && buffer.backend() == RdmaGpuApi::HostFallback && !used)
     printNote(fmt::format("{}: --gpu has no effect: host memory lies on no GPU", command));
 }
 
@@ -122,6 +125,22 @@ void addGpu(CLI::App& app, GpuSelector& gpu) {
       "Which GPU, by its number in the API or by PCI address such as 65:00.0 (default: the API's first)")
       ->type_name("N|PCI")
       ->group("Slots");
+}
+
+void addGpuPin(CLI::App& app, GpuPin& pin) {
+  const auto parse = [](const std::string& text) -> Expected<GpuPin> {
+    if(text == "off")
+      return GpuPin::Off;
+    if(text == "try")
+      return GpuPin::Try;
+    if(text == "require")
+      return GpuPin::Require;
+    return badValue(fmt::format("{} is none of off, try, require", quote(text)));
+  };
+  addParsed(app, "--pin-gpu", pin, parse,
+            "Have CUDA's driver pin host pages for a GPU's copy engine: off (default), try, or require")
+      ->type_name("MODE")
+      ->group("Host memory");
 }
 
 void addSlots(CLI::App& app, std::uint32_t& slots) {

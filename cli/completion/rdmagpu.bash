@@ -16,7 +16,7 @@ _rdmagpu() {
   case $previous in
   --api) COMPREPLY=($(compgen -W "$apis" -- "$current")) && return ;;
   --lock) COMPREPLY=($(compgen -W "try require off" -- "$current")) && return ;;
-  --huge-pages) COMPREPLY=($(compgen -W "off try require" -- "$current")) && return ;;
+  --huge-pages | --pin-gpu) COMPREPLY=($(compgen -W "off try require" -- "$current")) && return ;;
   --pix)
     COMPREPLY=($(compgen -W "uyvy422 yuyv422 v210 nv12 p010le yuv420p yuv422p yuv422p10le bgra rgba rgb24 gray" \
       -- "$current")) && return
@@ -39,11 +39,11 @@ _rdmagpu() {
   list) options="--help --json" ;;
   alloc)
     options="--help --api --slots --bytes --gpu --peer-pci --zero --scrub --ignore-budget --lock --huge-pages
-      --node --no-memfd --export --all --hold --json"
+      --node --pin-gpu --no-memfd --export --all --hold --json"
     ;;
   stream)
-    options="--help --pix --size --bytes --frames --preload --loop --api --slots --gpu --playout --rate --mode
-      --peer --check --out --json"
+    options="--help --pix --size --bytes --frames --preload --loop --api --slots --gpu --pin-gpu --playout --rate
+      --mode --peer --check --out --json"
     ;;
   verify) options="--help --peer --api --slots --bytes --gpu --json" ;;
   *) options="--help --version list alloc stream verify" ;;

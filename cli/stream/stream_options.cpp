@@ -116,6 +116,7 @@ CLI::App* addStreamOptions(CLI::App& program, StreamOptions& options) {
   addApi(*app, options.buffer.api);
   addSlots(*app, options.buffer.slots);
   addGpu(*app, options.buffer.gpu);
+  addGpuPin(*app, options.buffer.gpuPin);
   addTransport(*app, options);
   addResult(*app, options);
   app->footer("Examples:\n"

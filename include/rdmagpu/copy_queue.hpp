@@ -53,7 +53,8 @@ private:
 /// those of different slots side by side. On host memory each call copies at once, and its Copy is done.
 ///
 /// The caller keeps the host memory of a copy alive and untouched until the copy is over. Memory that is not
-/// pinned for the GPU (cuMemHostRegister) is copied slower, and the call may block for as long.
+/// pinned for the GPU (HostMemory::gpuPin, cuMemHostRegister) is copied slower, and the call may block for as
+/// long.
 ///
 /// Holds the slots' region until the queue and every Copy of it is gone; the buffer may go before. Cuda: uses
 /// the memory's context, else the one of that GPU that is current in make(), which must then outlive the

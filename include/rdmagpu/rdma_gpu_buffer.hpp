@@ -64,12 +64,23 @@ enum class HugePages : std::uint8_t {
   Require, ///< Too small a pool fails the creation.
 };
 
+/// Whether CUDA's driver pins host pages, so that a GPU's copy engine reads and writes them by itself:
+/// uploads are several times faster, and CopyQueue's copies go on while the program does something else. Uses
+/// the context that is current on that GPU in make(), which must then outlive the memory; else the primary
+/// one, which takes half a gigabyte of GPU memory until the slots go.
+enum class GpuPin : std::uint8_t {
+  Off,
+  Try,     ///< Pin where there is a GPU of CUDA; facts().pinError says why not.
+  Require, ///< Pages that cannot be pinned fail the creation.
+};
+
 /// Options of HostFallback.
 struct HostMemory {
   PageLock lock{PageLock::Try}; ///< Huge pages are never swapped: they are not locked, and need not be.
   HugePages hugePages{HugePages::Off};
   int numaNode = -1; ///< Bind the pages to this node. -1: the peer's node if that is known, else no binding.
-  bool forbidMemfd = false; ///< Anonymous pages only; such slots can be neither exported nor shared.
+  bool forbidMemfd = false;   ///< Anonymous pages only; such slots can be neither exported nor shared.
+  GpuPin gpuPin{GpuPin::Off}; ///< For the copy engine of the GPU that the config names.
 };
 
 /// How CUDA's memory is allocated. A peer can be handed either; some capture drivers take only cuMemAlloc's.
@@ -124,8 +135,9 @@ struct BufferFacts {
   std::size_t lockedBytes{};    ///< Bytes locked with mlock.
   Error lockError{};            ///< Why pages are not locked; kind None when they are, or were not to be.
   PinnedBy pinnedBy{};
-  int numaNode = -1;         ///< Where the first page was found; -1 unknown.
-  bool memfd{};              ///< Host pages of a memfd: they can be exported and shared.
+  Error pinError{};  ///< Why a GPU's driver has not pinned them; kind None when it has, or was not to.
+  int numaNode = -1; ///< Where the first page was found; -1 unknown.
+  bool memfd{};      ///< Host pages of a memfd: they can be exported and shared.
   std::uint64_t bar1Bytes{}; ///< The window through which peers reach the GPU's memory; 0 unknown or none.
   std::optional<std::uint64_t> bar1FreeBytes{}; ///< Of it, before the creation. Empty where it covers all of
                                                 ///< the GPU's memory, and so cannot run out before that does.

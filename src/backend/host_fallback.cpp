@@ -1,3 +1,4 @@
+#include <backend/cuda_host_pin.hpp>
 #include <backend/registry.hpp>
 #include <base/align.hpp>
 #include <base/library_error.hpp>
@@ -37,6 +38,17 @@ class HostRegion final : public Region {
 public:
   HostRegion(os::HostPages pages, std::uint64_t process, bool scrub) noexcept
       : m_pages(std::move(pages)), m_process(process), m_scrub(scrub) {}
+
+  Result<void> pin(const RdmaGpuBufferConfig& config) {
+    auto pin = cuda::HostPin::pin(m_pages.data(), m_pages.size(), config);
+    if(pin)
+      m_pin = *std::move(pin);
+    else if(config.host.gpuPin == GpuPin::Require)
+      return pin.error();
+    else
+      m_pinError = pin.error();
+    return {};
+  }
 
   ~HostRegion() override {
     // The memory is shared with forked children: one that runs this destructor must not wipe the
@@ -89,6 +101,8 @@ public:
     facts.residentBytes += m_pages.size(); // populated, or the creation would have failed
     facts.lockedBytes += m_pages.locked() ? m_pages.size() : 0;
     facts.lockError = m_pages.lockError();
+    facts.pinnedBy = m_pin ? PinnedBy::Cuda : PinnedBy::Nobody;
+    facts.pinError = m_pinError;
     facts.numaNode = m_pages.node();
     facts.memfd = m_pages.fd() >= 0;
     facts.tolerated.insert(facts.tolerated.end(), m_pages.tolerated().begin(), m_pages.tolerated().end());
@@ -96,6 +110,8 @@ public:
 
 private:
   os::HostPages m_pages;
+  std::unique_ptr<cuda::HostPin> m_pin; // after the pages, which are unpinned before they go
+  Error m_pinError{};
   std::uint64_t m_process;
   bool m_scrub;
 };
@@ -113,8 +129,12 @@ public:
     if(!memory)
       return memory.error();
     // zeroFill needs no more: the kernel hands out fresh pages cleared.
-    return RegionPtr{
-        std::make_shared<const HostRegion>(*std::move(memory), m_process, config.scrubOnDestroy)};
+    auto region = std::make_shared<HostRegion>(*std::move(memory), m_process, config.scrubOnDestroy);
+    if(config.host.gpuPin != GpuPin::Off) {
+      if(const auto pinned = region->pin(config); !pinned)
+        return pinned.error();
+    }
+    return RegionPtr{std::move(region)};
   }
 
   std::size_t slotGranularity() const noexcept override { return std::max(gpuPageBytes, os::pageBytes()); }

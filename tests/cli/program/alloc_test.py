@@ -68,6 +68,16 @@ class Alloc(ProgramTest):
     def test_lock_off_is_told(self):
         self.assertFalse(run("alloc", "--lock", "off", "--json", *SMALL).json["facts"]["locked"])
 
+    @unittest.skipIf(has_cuda(), "this machine has CUDA's driver")
+    def test_pinning_for_a_gpu_says_why_not(self):
+        wanted = ["alloc", "--api", "host", *SMALL, "--pin-gpu"]
+        facts = run(*wanted, "try", "--json").json["facts"]
+        self.assertEqual((facts["pinned_by"], facts["pin_error"]["code_name"]), ("nobody", "DriverAbsent"))
+        self.assertRegex(run(*wanted, "try").out, r"(?m)^pinned by +nobody: libcuda")
+        self.assertFails(run(*wanted, "require", "--json"), 1, "libcuda", "hint: ")
+        self.assertIsNone(run(*wanted, "off", "--json").json["facts"]["pin_error"])
+        self.assertEqual(run(*wanted, "yes").code, 2)
+
     def test_many_slots_are_cut_short_unless_all_are_wanted(self):
         short = run("alloc", "--slots", "40", "--bytes", "1")
         self.assertIn("... 24 more", short.out)

@@ -32,11 +32,9 @@ const Plain* plainOf(DevicePtr address, DevicePtr* start) {
 }
 
 bool isMemory(DevicePtr address, std::size_t bytes, AccessFlags wanted) {
+  if(mappingOf(address))
+    return isMapped(address, bytes, wanted);
   DevicePtr start{};
-  const auto flags = static_cast<unsigned>(wanted);
-  if(const Mapping* mapping = mappingOf(address, &start))
-    return (static_cast<unsigned>(mapping->access) & flags) == flags &&
-           bytes <= start + mapping->bytes - address;
   if(const Plain* plain = plainOf(address, &start))
     return bytes <= start + plain->bytes - address;
   return false;

@@ -162,7 +162,9 @@ void forgetContexts();
 void freeAllPlain();
 void freeAllMapped();
 
-/// Whether [address, address + bytes) lies in one piece of memory, and how it can be accessed there.
+/// Whether mappings of one reservation cover [address, address + bytes), and all can be accessed like that.
+bool isMapped(DevicePtr address, std::size_t bytes, AccessFlags wanted);
+/// Whether the range is mapped, or lies in one plain allocation.
 bool isMemory(DevicePtr address, std::size_t bytes, AccessFlags wanted);
 /// The mapping or plain allocation that holds the address; null where it does not.
 const Mapping* mappingOf(DevicePtr address, DevicePtr* start = nullptr);

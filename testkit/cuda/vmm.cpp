@@ -92,7 +92,8 @@ bool isReserved(DevicePtr address, std::size_t bytes) {
   if(it == state().reservations.begin())
     return false;
   --it;
-  return address + bytes <= it->first + it->second;
+  const std::size_t skipped = address - it->first;
+  return skipped <= it->second && bytes <= it->second - skipped;
 }
 
 using MappingEntry = std::map<DevicePtr, Mapping>::iterator;
@@ -131,6 +132,13 @@ bool overlapsMapping(DevicePtr address, std::size_t bytes) {
   return mappingOf(address) || (next != state().mappings.end() && next->first < address + bytes);
 }
 
+/// Whether the same memory, and accessible, follows the range in its reservation.
+bool precedesItself(DevicePtr address, const Physical& memory) {
+  const auto next = state().mappings.find(address + memory.bytes);
+  return next != state().mappings.end() && isReserved(address, memory.bytes + granularity) &&
+         next->second.memory.get() == &memory && next->second.access != noAccess;
+}
+
 } // namespace
 
 const Mapping* mappingOf(DevicePtr address, DevicePtr* start) {
@@ -141,6 +149,21 @@ const Mapping* mappingOf(DevicePtr address, DevicePtr* start) {
   if(start)
     *start = it->first;
   return address < it->first + it->second.bytes ? &it->second : nullptr;
+}
+
+bool isMapped(DevicePtr address, std::size_t bytes, AccessFlags wanted) {
+  if(!isReserved(address, bytes))
+    return false;
+  const auto flags = static_cast<unsigned>(wanted);
+  const DevicePtr end = address + bytes;
+  while(address < end) {
+    DevicePtr start{};
+    const Mapping* const mapping = mappingOf(address, &start);
+    if(!mapping || (static_cast<unsigned>(mapping->access) & flags) != flags)
+      return false;
+    address = start + mapping->bytes;
+  }
+  return true;
 }
 
 void freeAllMapped() {
@@ -249,6 +272,8 @@ RDMAGPU_STANDIN_API Status cuMemMap(DevicePtr address, std::size_t bytes, std::s
     return Status::NotSupported;
   if(!isReserved(address, bytes) || overlapsMapping(address, bytes))
     return Status::InvalidValue;
+  if(precedesItself(address, *memory)) // as it was measured; behind itself it can be mapped
+    return Status::Unknown;
   void* const at = mmap(hostView(address), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->fd, 0);
   if(at == MAP_FAILED)
     return Status::OutOfMemory;

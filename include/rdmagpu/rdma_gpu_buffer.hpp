@@ -225,7 +225,8 @@ public:
   /// SharedBuffer::send). Receives one message; blocks as the socket does. The slots are the same
   /// memory: what one process writes the other reads. Page locking is tried for this process anew.
   /// CUDA (measured, driver 580): the driver no longer calls memory RDMA-capable in the process that
-  /// attached it, and facts() says so; export and register slots in the process that made them.
+  /// attached it, and facts() says so; export and register slots in the process that made them. Nor
+  /// can that process share() it on.
   static Result<RdmaGpuBuffer> attach(int unixSocket);
   /// The same, from a descriptor that this process inherited (see SharedBuffer::token).
   static Result<RdmaGpuBuffer> attach(std::string_view token);

@@ -124,7 +124,7 @@ Result<VmmMemory> VmmMemory::import(os::Fd fd, std::size_t bytes) {
     return libraryError("RdmaGpuBuffer::attach", LibraryCode::ShareMalformed, bytes, *granularity);
   memory.m_granularity = *granularity;
   memory.m_ordinal = prop.location.id;
-  memory.m_shareable = true;
+  memory.m_shareable = false; // the driver does not export again what was imported
   if(const auto mapped = memory.map(bytes); !mapped)
     return mapped.error();
   return memory;

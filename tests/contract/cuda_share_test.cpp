@@ -19,7 +19,7 @@ std::array<std::byte, 5000> filled(int value) {
   return bytes;
 }
 
-/// What the second process of the test below does.
+/// What the second process of the tests below does.
 TEST(CudaShareChild, SeesTheSlotsAndWritesToThem) {
   const char* token = std::getenv(tokenVariable);
   if(!token)
@@ -37,13 +37,24 @@ TEST(CudaShareChild, SeesTheSlotsAndWritesToThem) {
   ASSERT_TRUE(buffer->upload(0, filled(44)));
 }
 
+TEST(CudaShareChild, CannotShareThemAgain) {
+  const char* token = std::getenv(tokenVariable);
+  if(!token)
+    GTEST_SKIP() << "started by CudaShare.AttachedBufferCannotBeSharedAgain";
+  const auto buffer = RdmaGpuBuffer::attach(token);
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  const auto shared = buffer->share();
+  ASSERT_FALSE(shared);
+  EXPECT_STREQ(shared.error().codeName, "NotShareable") << shared.error().message();
+}
+
 /// Starts this program anew: a forked child cannot use CUDA.
-int runChild(const std::string& token) {
+int runChild(const char* test, const std::string& token) {
+  const std::string filter = std::string{"--gtest_filter=CudaShareChild."} + test;
   const pid_t child = fork();
   if(child == 0) {
     setenv(tokenVariable, token.c_str(), 1);
-    execl("/proc/self/exe", "child", "--gtest_filter=CudaShareChild.*", "--gtest_brief=1",
-          static_cast<char*>(nullptr));
+    execl("/proc/self/exe", "child", filter.c_str(), "--gtest_brief=1", static_cast<char*>(nullptr));
     _exit(127);
   }
   int status = -1;
@@ -59,10 +70,20 @@ TEST(CudaShare, SecondProcessSeesTheSameSlots) {
   ASSERT_TRUE(shared) << shared.error().message();
   const auto token = shared->token();
   ASSERT_TRUE(token);
-  EXPECT_EQ(runChild(*token), 0);
+  EXPECT_EQ(runChild("SeesTheSlotsAndWritesToThem", *token), 0);
   auto back = filled(0);
   ASSERT_TRUE(buffer->download(0, back));
   EXPECT_EQ(back, filled(44));
+}
+
+TEST(CudaShare, AttachedBufferCannotBeSharedAgain) {
+  const auto buffer = RdmaGpuBuffer::make(cudaConfig(CudaMemory::Vmm));
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  const auto shared = buffer->share();
+  ASSERT_TRUE(shared) << shared.error().message();
+  const auto token = shared->token();
+  ASSERT_TRUE(token);
+  EXPECT_EQ(runChild("CannotShareThemAgain", *token), 0);
 }
 
 TEST(CudaShare, DescriptorOfOtherMemoryIsRefused) {

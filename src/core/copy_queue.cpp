@@ -70,8 +70,8 @@ bool Copy::Queue::isOver(std::uint64_t number) noexcept {
   if(number == 0 || markOf(number).over.load(std::memory_order_acquire) >= number)
     return true;
   const auto done = copies->isDone(indexOf(number));
-  if(done && !*done)
-    return false;
+  if(done && !*done) // what was asked may be a later copy's mark already: this one was over before
+    return markOf(number).over.load(std::memory_order_acquire) >= number;
   conclude(number, done ? Result<void>{} : Result<void>{done.error()});
   return true;
 }

@@ -9,11 +9,12 @@ namespace rdmagpu::cli {
 namespace {
 
 bool isOfAName(char c) noexcept { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool isLower(char c) noexcept { return std::islower(static_cast<unsigned char>(c)) != 0; }
 bool isUpper(char c) noexcept { return std::isupper(static_cast<unsigned char>(c)) != 0; }
 
 /// As the library spells what is its own, and nothing else in a hint is spelled.
 bool isCamelCase(std::string_view word) noexcept {
-  return !isUpper(word.front()) && word.find('_') == std::string_view::npos &&
+  return isLower(word.front()) && word.find('_') == std::string_view::npos &&
          std::any_of(word.begin(), word.end(), isUpper);
 }
 

@@ -18,6 +18,7 @@ struct ConfigOption {
 /// Those fields that hints name. Only `alloc` has the options.
 inline constexpr std::array allocConfigOptions{
     ConfigOption{"forbidMemfd", "--no-memfd"},
+    ConfigOption{"gpuPin", "--pin-gpu"},
     ConfigOption{"ignoreBudget", "--ignore-budget"},
 };
 

@@ -1,0 +1,49 @@
+import json
+
+import tree
+
+import gpu_results
+
+LOG = """\
+a_test.cpp:1: Skipped
+this machine has one GPU
+
+a_test.cpp:2: Skipped
+this machine has one GPU
+
+"""
+
+
+class GpuResults(tree.TreeTest):
+    def setUp(self):
+        super().setUp()
+        tests = [
+            {"name": "Holds", "result": "COMPLETED"},
+            {"name": "Breaks", "result": "COMPLETED", "failures": [{}]},
+            {"name": "Waits", "result": "SKIPPED"},
+        ]
+        suites = {"timestamp": "2026-12-02T03:57:00Z", "testsuites": [{"name": "Cuda", "testsuite": tests}]}
+        row = {"name": "Create/slots:64/iterations:50", "ours_us": 2.0, "theirs_us": 1.0, "ratio": 2.0}
+        self.write("contract.json", json.dumps(suites))
+        self.write("contract.log", LOG)
+        self.write("cuda_create.json", json.dumps({"context": {"num_cpus": 16}, "benchmarks": [row]}))
+        self.write("before.txt", "NVIDIA H200, 580.159.04, 0 MiB\n")
+        self.write("after.txt", "NVIDIA H200, 580.159.04, 1 MiB\n")
+
+    def test_failures_and_reasons_are_told_apart_from_what_passed(self):
+        contract = gpu_results.results(self.root, "abc")["contract"]
+        self.assertEqual(contract["passed"], 1)
+        self.assertEqual(contract["failed"], ["Cuda.Breaks"])
+        self.assertEqual(contract["skipped"], {"this machine has one GPU": 2})
+
+    def test_memory_that_was_not_given_back_shows(self):
+        told = gpu_results.results(self.root, "abc")
+        self.assertNotEqual(told["gpu_driver_used_before"], told["gpu_driver_used_after"])
+
+    def test_rows_carry_the_ratios(self):
+        rows = gpu_results.results(self.root, "abc")["creation"]["rows"]
+        self.assertEqual(rows, {"Create/slots:64": {"ours_us": 2.0, "theirs_us": 1.0, "ratio": 2.0}})
+
+
+if __name__ == "__main__":
+    tree.unittest.main()

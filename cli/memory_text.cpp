@@ -3,7 +3,7 @@
 #include "hints.hpp"
 #include "human.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rdmagpu::cli {
 namespace {
@@ -24,8 +24,8 @@ std::string pinText(const BufferFacts& facts) {
   std::string text = name(facts.pinnedBy);
   if(facts.pinError.kind != Errc::None) {
     text += ": " + facts.pinError.message();
-    for(const char* hint : facts.pinError.hints())
-      text += std::string("\nhint: ") + hint;
+    for(const std::string& hint : hintsOf(facts.pinError))
+      text += "\nhint: " + hint;
   }
   return text;
 }
@@ -35,6 +35,32 @@ std::string pagesText(const BufferFacts& facts) {
   if(facts.hugePageBytes != 0)
     text += fmt::format(", {} in huge pages", bytesText(facts.hugePageBytes));
   return text;
+}
+
+std::string bar1Text(const BufferFacts& facts) {
+  if(facts.bar1Bytes == 0)
+    return "unknown";
+  if(facts.bar1FreeBytes)
+    return fmt::format("{}, of which {} were free", bytesText(facts.bar1Bytes),
+                       bytesText(*facts.bar1FreeBytes));
+  return bytesText(facts.bar1Bytes) + ", all of the GPU's memory";
+}
+
+using Lines = std::vector<std::pair<std::string, std::string>>;
+
+void addHostFacts(Lines& lines, const BufferFacts& facts) {
+  lines.emplace_back("locked", lockText(facts));
+  lines.emplace_back("pinned by", pinText(facts));
+  lines.emplace_back("NUMA node", facts.numaNode < 0 ? "unknown" : fmt::format("{}", facts.numaNode));
+  lines.emplace_back("memfd", facts.memfd ? "yes" : "no");
+}
+
+void addGpuFacts(Lines& lines, const BufferFacts& facts) {
+  if(facts.cudaMemory != CudaMemory::Auto)
+    lines.emplace_back("CUDA memory", name(facts.cudaMemory));
+  lines.emplace_back("BAR1", bar1Text(facts));
+  lines.emplace_back("peer's writes",
+                     facts.writesNeedFlush ? "need a flush to be seen" : "are seen in order");
 }
 
 const char* agentText(Agent agent) {
@@ -57,21 +83,18 @@ const char* agentText(Agent agent) {
 
 std::vector<std::pair<std::string, std::string>> memoryFacts(const RdmaGpuBuffer& buffer) {
   const BufferFacts& facts = buffer.facts();
-  std::vector<std::pair<std::string, std::string>> lines{
-      {"backend",
-       fmt::format("{} ({}{})", name(facts.api), facts.device, facts.pci ? ", " + facts.pci->text() : "")},
-      {"slots", fmt::format("{} of {} bytes, one every {} bytes", facts.slotCount, facts.frameBytes,
-                            facts.slotStride)},
-      {"requested", bytesText(facts.requestedBytes)},
-      {"committed", bytesText(facts.committedBytes)},
-      {"resident", bytesText(facts.residentBytes)},
-      {"pages", pagesText(facts)},
-      {"locked", lockText(facts)},
-      {"pinned by", pinText(facts)},
-      {"NUMA node", facts.numaNode < 0 ? "unknown" : fmt::format("{}", facts.numaNode)},
-      {"memfd", facts.memfd ? "yes" : "no"},
-      {"RDMA capable", facts.rdmaCapable == Answer::Unknown ? "no driver to ask" : name(facts.rdmaCapable)},
-      {"proof", proofText(buffer.proof())}};
+  Lines lines{{"backend", fmt::format("{} ({}{})", name(facts.api), facts.device,
+                                      facts.pci ? ", " + facts.pci->text() : "")},
+              {"slots", fmt::format("{} of {} bytes, one every {} bytes", facts.slotCount, facts.frameBytes,
+                                    facts.slotStride)},
+              {"requested", bytesText(facts.requestedBytes)},
+              {"committed", bytesText(facts.committedBytes)},
+              {"resident", bytesText(facts.residentBytes)},
+              {"pages", pagesText(facts)}};
+  facts.api == RdmaGpuApi::HostFallback ? addHostFacts(lines, facts) : addGpuFacts(lines, facts);
+  lines.emplace_back("RDMA capable",
+                     facts.rdmaCapable == Answer::Unknown ? "no driver to ask" : name(facts.rdmaCapable));
+  lines.emplace_back("proof", proofText(buffer.proof()));
   for(const Error& error : facts.tolerated)
     lines.emplace_back("tolerated", error.message());
   for(const Rejected& rejected : buffer.selection())
@@ -82,8 +105,9 @@ std::vector<std::pair<std::string, std::string>> memoryFacts(const RdmaGpuBuffer
 std::string memoryLine(const BufferFacts& facts) {
   std::string text =
       fmt::format("{}, {} slots of {} bytes", name(facts.api), facts.slotCount, facts.slotStride);
-  if(facts.api == RdmaGpuApi::HostFallback)
-    text += facts.memfd ? ", memfd" : ", anonymous";
+  if(facts.api != RdmaGpuApi::HostFallback)
+    return text + fmt::format(" on {}", facts.device);
+  text += facts.memfd ? ", memfd" : ", anonymous";
   if(facts.hugePageBytes != 0)
     text += fmt::format(", {} bytes in huge pages", facts.hugePageBytes);
   else

@@ -1,7 +1,9 @@
 #include <program/trace.hpp>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -95,6 +97,10 @@ std::string episodeEndText(const std::string& statuses, const std::string& diges
 std::optional<Trace> readTrace(const std::string& path) {
   std::ifstream file{path};
   std::string line;
+  if(!file) {
+    std::fprintf(stderr, "rdmagpu-testkit: %s cannot be opened: %s\n", path.c_str(), std::strerror(errno));
+    return {};
+  }
   if(!std::getline(file, line) || line != firstLine) {
     std::fprintf(stderr, "rdmagpu-testkit: %s is not a trace of format 1\n", path.c_str());
     return {};

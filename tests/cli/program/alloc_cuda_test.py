@@ -1,0 +1,26 @@
+"""alloc of CUDA memory, on the stand-in of the driver."""
+
+import unittest
+
+from support import ProgramTest, run
+
+CUDA = ["alloc", "--api", "cuda", "--slots", "3", "--bytes", "100000"]
+
+
+class AllocCuda(ProgramTest):
+    def test_tells_what_is_true_of_gpu_memory_and_nothing_of_host_pages(self):
+        text = run(*CUDA).out
+        self.assertRegex(text, r"(?m)^CUDA memory +vmm$")
+        self.assertRegex(text, r"(?m)^BAR1 +\d+ \(256 GiB\), of which \d+ \(256 GiB\) were free$")
+        self.assertRegex(text, r"(?m)^peer's writes +are seen in order$")
+        for line in ("locked", "NUMA node", "memfd", "pinned by"):
+            self.assertNotIn(f"\n{line} ", text)
+
+    def test_verify_names_the_gpu(self):
+        outcome = run("verify", "--api", "cuda", "--slots", "2", "--bytes", "65536")
+        self.assertRegex(outcome.out, r"(?m)^memory +cuda, 2 slots of 65536 bytes on rdmagpu software device")
+        self.assertIn("cannot address", outcome.err)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -10,7 +10,7 @@
 
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <csignal>

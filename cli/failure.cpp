@@ -5,7 +5,7 @@
 
 #include <rdmagpu/backends.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <string_view>

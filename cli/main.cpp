@@ -6,7 +6,7 @@
 
 #include <rdmagpu/version.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

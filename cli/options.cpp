@@ -5,7 +5,7 @@
 #include "parse/byte_size.hpp"
 #include "parse/count.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <cstdint>

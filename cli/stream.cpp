@@ -12,7 +12,7 @@
 #include "stream/run.hpp"
 #include "stream/stream_options.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <memory>

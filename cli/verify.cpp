@@ -9,7 +9,7 @@
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 #include <rdmagpu/verify.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <memory>

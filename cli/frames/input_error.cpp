@@ -1,6 +1,6 @@
 #include "frames/input_error.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstddef>
 #include <system_error>

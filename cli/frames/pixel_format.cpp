@@ -1,6 +1,6 @@
 #include "frames/pixel_format.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <limits>

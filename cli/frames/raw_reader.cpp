@@ -1,6 +1,6 @@
 #include "frames/raw_reader.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 #include "frames/y4m_reader.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string_view>
 #include <utility>

@@ -2,7 +2,7 @@
 
 #include "frames/decimal.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rdmagpu::cli {
 

@@ -1,6 +1,6 @@
 #include "parse/picture_size.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rdmagpu::cli {
 

@@ -3,7 +3,7 @@
 #include "stream/frame_sequence.hpp"
 #include "stream/hash.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

@@ -3,7 +3,7 @@
 #include "human.hpp"
 #include "memory_text.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rdmagpu::cli {
 namespace {

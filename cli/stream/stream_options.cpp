@@ -5,7 +5,7 @@
 #include "parse/picture_size.hpp"
 #include "parse/rate.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

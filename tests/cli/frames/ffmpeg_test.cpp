@@ -5,7 +5,7 @@
 #include "cli/support/frames.hpp"
 #include "cli/support/temp_dir.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>

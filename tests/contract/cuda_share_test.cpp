@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 namespace rdmagpu::test {
@@ -51,10 +52,12 @@ TEST(CudaShareChild, CannotShareThemAgain) {
 /// Starts this program anew: a forked child cannot use CUDA.
 int runChild(const char* test, const std::string& token) {
   const std::string filter = std::string{"--gtest_filter=CudaShareChild."} + test;
+  const std::string program =
+      std::filesystem::read_symlink("/proc/self/exe"); // as itself, under valgrind too
   const pid_t child = fork();
   if(child == 0) {
     setenv(tokenVariable, token.c_str(), 1);
-    execl("/proc/self/exe", "child", filter.c_str(), "--gtest_brief=1", static_cast<char*>(nullptr));
+    execl(program.c_str(), program.c_str(), filter.c_str(), "--gtest_brief=1", static_cast<char*>(nullptr));
     _exit(127);
   }
   int status = -1;

@@ -193,8 +193,8 @@ TEST(Playout, ASinkThatRunsOutOfMemoryBecomesThatError) {
 }
 
 TEST(Playout, APeerThatGetsNoMemoryOfItsOwnSaysSoAndEnds) {
-  if(test::sanitized)
-    GTEST_SKIP() << "a sanitizer ends the process when so much is asked for";
+  if(test::sanitized || test::onValgrind())
+    GTEST_SKIP() << "a sanitizer, and valgrind, end the process when so much is asked for";
   std::byte byte{};
   const PeerSlot endless{HostPointer{&byte}, std::size_t{1} << 60U};
   SoftwarePeer peer = *SoftwarePeer::make({.slots = {&endless, 1}});

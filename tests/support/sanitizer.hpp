@@ -1,4 +1,6 @@
 #pragma once
+#include <cstdlib>
+#include <string_view>
 
 namespace rdmagpu::test {
 
@@ -19,5 +21,11 @@ inline constexpr bool addressSanitizer = true;
 inline constexpr bool addressSanitizer = false;
 #endif
 inline constexpr bool sanitized = threadSanitizer || addressSanitizer;
+
+/// Valgrind preloads its own memory functions into what it runs.
+inline bool onValgrind() {
+  const char* preloaded = std::getenv("LD_PRELOAD");
+  return preloaded && std::string_view{preloaded}.find("vgpreload") != std::string_view::npos;
+}
 
 } // namespace rdmagpu::test

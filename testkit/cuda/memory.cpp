@@ -57,6 +57,19 @@ void freeAllPlain() {
 
 } // namespace rdmagpu::standin::cuda
 
+RDMAGPU_STANDIN_API Status cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  const Call call{"cuMemGetInfo_v2"};
+  if(call.refused())
+    return call.refusal();
+  if(const Status status = checkContext(); status != Status::Success)
+    return status;
+  if(!free || !total)
+    return Status::InvalidValue;
+  *total = state().profile->memory;
+  *free = *total - state().used;
+  return Status::Success;
+}
+
 RDMAGPU_STANDIN_API Status cuMemAlloc_v2(DevicePtr* address, std::size_t bytes) {
   const Call call{"cuMemAlloc_v2"};
   if(call.refused())

@@ -20,6 +20,7 @@ struct CudaDriver {
   driver::Fn<"cuCtxSetCurrent", api::Status(api::Context)> ctxSetCurrent{functions.load};
   driver::Fn<"cuDevicePrimaryCtxGetState", api::Status(api::Device, unsigned*, int*)> primaryCtxGetState{
       functions.load};
+  driver::Fn<"cuMemGetInfo_v2", api::Status(std::size_t*, std::size_t*)> memGetInfo{functions.load};
 
   int deviceCount() const;
   api::Context current() const;

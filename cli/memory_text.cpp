@@ -30,6 +30,18 @@ std::string pinText(const BufferFacts& facts) {
   return text;
 }
 
+const char* directText(Answer answer) {
+  switch(answer) {
+  case Answer::Yes:
+    return "yes: these are the bytes that it uses";
+  case Answer::No:
+    return "no: it copies them into its own memory";
+  case Answer::Unknown:
+    return "no GPU's driver knows of it";
+  }
+  return "";
+}
+
 std::string pagesText(const BufferFacts& facts) {
   std::string text = fmt::format("{} bytes each", facts.pageBytes);
   if(facts.hugePageBytes != 0)
@@ -92,6 +104,7 @@ std::vector<std::pair<std::string, std::string>> memoryFacts(const RdmaGpuBuffer
               {"resident", bytesText(facts.residentBytes)},
               {"pages", pagesText(facts)}};
   facts.api == RdmaGpuApi::HostFallback ? addHostFacts(lines, facts) : addGpuFacts(lines, facts);
+  lines.emplace_back("direct for GPU", directText(facts.directForGpu));
   lines.emplace_back("RDMA capable",
                      facts.rdmaCapable == Answer::Unknown ? "no driver to ask" : name(facts.rdmaCapable));
   lines.emplace_back("proof", proofText(buffer.proof()));

@@ -79,8 +79,10 @@ struct HostMemory {
   PageLock lock{PageLock::Try}; ///< Huge pages are never swapped: they are not locked, and need not be.
   HugePages hugePages{HugePages::Off};
   int numaNode = -1; ///< Bind the pages to this node. -1: the peer's node if that is known, else no binding.
-  bool forbidMemfd = false;   ///< Anonymous pages only; such slots can be neither exported nor shared.
-  GpuPin gpuPin{GpuPin::Off}; ///< For the copy engine of the GPU that the config names.
+  bool forbidMemfd = false; ///< Anonymous pages only; such slots can be neither exported nor shared.
+  /// For the copy engine of the GPU that the config names. Auto takes Off for Try where that GPU is
+  /// integrated: the system's memory is its own, and pinned it is the direct path (facts().directForGpu).
+  GpuPin gpuPin{GpuPin::Off};
 };
 
 /// How CUDA's memory is allocated. A peer can be handed either; some capture drivers take only cuMemAlloc's.
@@ -141,6 +143,8 @@ struct BufferFacts {
   std::uint64_t bar1Bytes{}; ///< The window through which peers reach the GPU's memory; 0 unknown or none.
   std::optional<std::uint64_t> bar1FreeBytes{}; ///< Of it, before the creation. Empty where it covers all of
                                                 ///< the GPU's memory, and so cannot run out before that does.
+  Answer directForGpu{};          ///< A GPU uses these very bytes. No: it must copy them into its own memory
+                                  ///< first. Unknown for host memory that no GPU's driver has pinned.
   Answer rdmaCapable{};           ///< As the driver reports it; Unknown where there is none to ask.
   bool writesNeedFlush{};         ///< A peer's writes are visible only after flushPeerWrites().
   CudaMemory cudaMemory{};        ///< Cuda: the kind it is, never Auto.

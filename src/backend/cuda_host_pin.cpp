@@ -15,7 +15,7 @@ Result<std::unique_ptr<HostPin>> HostPin::pin(void* data, std::size_t bytes,
   const auto gpu = describeGpu(cuda, *ordinal);
   if(!gpu)
     return gpu.error();
-  auto pin = std::make_unique<HostPin>(gpu->device);
+  auto pin = std::make_unique<HostPin>(gpu->device, gpu->integrated);
   const auto context = pin->m_contexts.lasting();
   if(!context)
     return context.error();

@@ -14,12 +14,16 @@ public:
   /// retained.
   static Result<std::unique_ptr<HostPin>> pin(void* data, std::size_t bytes, const RdmaGpuBufferConfig&);
 
-  explicit HostPin(api::Device device) noexcept : m_contexts(device) {}
+  HostPin(api::Device device, bool integrated) noexcept : m_contexts(device), m_integrated(integrated) {}
   HostPin(HostPin&&) = delete;
   ~HostPin();
 
+  /// Whether that GPU has no other memory than the system's, and so works on these pages where they lie.
+  bool isOnIntegratedGpu() const noexcept { return m_integrated; }
+
 private:
   ContextSource m_contexts;
+  bool m_integrated;
   api::Context m_context{};
   void* m_data{}; ///< Null: not pinned.
 };

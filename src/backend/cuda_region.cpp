@@ -160,6 +160,7 @@ void CudaRegion::describe(BufferFacts& facts) const {
   }
   facts.bar1Bytes = m_bar1.bytes;
   facts.bar1FreeBytes = m_bar1.freeBytes;
+  facts.directForGpu = Answer::Yes;
   facts.rdmaCapable = m_capable;
   facts.writesNeedFlush = writesNeedFlush();
   facts.tolerated.insert(facts.tolerated.end(), m_tolerated.begin(), m_tolerated.end());

@@ -103,6 +103,8 @@ public:
     facts.lockError = m_pages.lockError();
     facts.pinnedBy = m_pin ? PinnedBy::Cuda : PinnedBy::Nobody;
     facts.pinError = m_pinError;
+    if(m_pin)
+      facts.directForGpu = m_pin->isOnIntegratedGpu() ? Answer::Yes : Answer::No;
     facts.numaNode = m_pages.node();
     facts.memfd = m_pages.fd() >= 0;
     facts.tolerated.insert(facts.tolerated.end(), m_pages.tolerated().begin(), m_pages.tolerated().end());

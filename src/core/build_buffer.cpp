@@ -41,6 +41,18 @@ Result<std::unique_ptr<BufferState>> buildWith(const char* call, const backend::
   return buildOn(call, backend.api(), **device, config);
 }
 
+/// The request as the backends that Auto has left get it.
+RdmaGpuBufferConfig whatIsLeft(const RdmaGpuBufferConfig& config, std::span<const Rejected> rejected) {
+  RdmaGpuBufferConfig left = config;
+  const bool integrated = std::any_of(rejected.begin(), rejected.end(), [](const Rejected& r) {
+    return r.error.origin == Origin::Library &&
+           r.error.code == static_cast<std::int64_t>(LibraryCode::IntegratedGpu);
+  });
+  if(integrated && left.host.gpuPin == GpuPin::Off)
+    left.host.gpuPin = GpuPin::Try; // such a GPU's own memory is the system's
+  return left;
+}
+
 /// The backends to try, in order: the one that is named, or all of them.
 Result<std::span<const backend::Backend* const>> candidates(const char* call, RdmaGpuApi api) {
   const auto all = backend::all();
@@ -111,8 +123,8 @@ Result<std::unique_ptr<BufferState>> build(const char* call, const RdmaGpuBuffer
   std::vector<Rejected> rejected;
   for(const backend::Backend* backend : *backends) {
     const auto mismatch = unfit(call, *backend, config);
-    auto state =
-        mismatch ? Result<std::unique_ptr<BufferState>>{*mismatch} : buildWith(call, *backend, config);
+    auto state = mismatch ? Result<std::unique_ptr<BufferState>>{*mismatch}
+                          : buildWith(call, *backend, whatIsLeft(config, rejected));
     if(state) {
       (*state)->selection = std::move(rejected);
       return state;

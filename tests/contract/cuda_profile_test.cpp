@@ -70,7 +70,44 @@ TEST_F(CudaProfile, IntegratedGpusAreLeftToHostMemory) {
     const auto buffer = RdmaGpuBuffer::make(config);
     ASSERT_TRUE(buffer);
     EXPECT_EQ(buffer->backend(), RdmaGpuApi::HostFallback);
+    ASSERT_FALSE(buffer->selection().empty());
+    EXPECT_STREQ(buffer->selection().front().error.codeName, "IntegratedGpu");
   }
+}
+
+TEST_F(CudaProfile, PinnedHostMemoryIsTheDirectPathOfAnIntegratedGpu) {
+  for(const char* name : {"integrated", "gb10"}) {
+    become(name);
+    auto config = cudaConfig();
+    config.api = RdmaGpuApi::Auto;
+    const auto buffer = RdmaGpuBuffer::make(config);
+    ASSERT_TRUE(buffer) << buffer.error().message();
+    EXPECT_EQ(buffer->facts().pinnedBy, PinnedBy::Cuda);
+    EXPECT_EQ(buffer->facts().directForGpu, Answer::Yes);
+  }
+}
+
+TEST_F(CudaProfile, AnIntegratedGpuThatDoesNotPinIsNotCalledDirect) {
+  become("integrated");
+  standin->failNamed("cuMemHostRegister_v2", api::Status::NotSupported);
+  auto config = cudaConfig();
+  config.api = RdmaGpuApi::Auto;
+  const auto buffer = RdmaGpuBuffer::make(config);
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  EXPECT_EQ(buffer->facts().directForGpu, Answer::Unknown);
+  EXPECT_STREQ(buffer->facts().pinError.call, "cuMemHostRegister_v2");
+}
+
+TEST_F(CudaProfile, HostMemoryPinnedForADiscreteGpuIsNotDirect) {
+  auto config = cudaConfig();
+  config.api = RdmaGpuApi::HostFallback;
+  config.host.gpuPin = GpuPin::Require;
+  const auto pinned = RdmaGpuBuffer::make(config);
+  ASSERT_TRUE(pinned) << pinned.error().message();
+  EXPECT_EQ(pinned->facts().directForGpu, Answer::No);
+  const auto own = RdmaGpuBuffer::make(cudaConfig());
+  ASSERT_TRUE(own) << own.error().message();
+  EXPECT_EQ(own->facts().directForGpu, Answer::Yes);
 }
 
 } // namespace

@@ -65,7 +65,7 @@ public:
     const auto ordinal = chooseGpu(**cuda, config);
     if(!ordinal)
       return ordinal.error();
-    auto gpu = describeGpu(**cuda, *ordinal);
+    auto gpu = knownGpu(**cuda, *ordinal);
     if(!gpu)
       return gpu.error();
     const auto memory = chooseMemory(*gpu, config.cudaMemory);

@@ -36,18 +36,22 @@ nvml::Device find(const nvml::Functions& library, const Gpu& gpu) noexcept {
 
 } // namespace
 
-Bar1 readBar1(const Gpu& gpu, const std::string& root) {
+std::uint64_t bar1Window(const PciAddress& gpu, const std::string& root) {
   std::uint64_t window = 0;
   // What NVIDIA calls BAR1 follows BAR0, which takes up two of the kernel's numbers where it is of 64 bits.
-  for(int bar = 1; gpu.pci && window == 0 && bar <= 2; ++bar)
-    window = os::barBytes(*gpu.pci, bar, root);
-  if(window >= gpu.totalBytes)
-    return {.bytes = window, .coversMemory = true};
+  for(int bar = 1; window == 0 && bar <= 2; ++bar)
+    window = os::barBytes(gpu, bar, root);
+  return window;
+}
+
+Bar1 readBar1(const Gpu& gpu) {
+  if(gpu.bar1Bytes >= gpu.totalBytes)
+    return {.bytes = gpu.bar1Bytes, .coversMemory = true};
   const nvml::Functions* library = management();
   const nvml::Device device = library ? find(*library, gpu) : nullptr;
   nvml::Bar1Memory bar1; // not to be asked of every GPU
   if(!device || library->deviceGetBar1MemoryInfo(device, &bar1) != nvml::Status::Success || bar1.total == 0)
-    return {.bytes = window};
+    return {.bytes = gpu.bar1Bytes};
   return {.bytes = bar1.total, .freeBytes = bar1.free};
 }
 

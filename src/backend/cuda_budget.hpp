@@ -14,10 +14,13 @@ struct Bar1 {
   std::optional<std::uint64_t> freeBytes{}; ///< Asked only of a window that does not, or is not known to.
 };
 
-/// The kernel tells in a microsecond how large the window is. Only where it is smaller than the memory, or
-/// the kernel does not tell, is NVIDIA's management library asked: starting that takes 10 ms, and asking for
-/// BAR1 160 us each time, which is more than most buffers take to create. `root` replaces "/".
-Bar1 readBar1(const Gpu&, const std::string& root = "");
+/// How large the window is, as the kernel tells; 0 where it does not. `root` replaces "/".
+std::uint64_t bar1Window(const PciAddress& gpu, const std::string& root = "");
+
+/// Only where the kernel's window is smaller than the memory, or unknown, is NVIDIA's management library
+/// asked: starting that takes 10 ms, and asking for BAR1 160 us each time, which is more than most buffers
+/// take to create.
+Bar1 readBar1(const Gpu&);
 
 /// How many bytes of a GPU's memory are free, as the management library tells, which needs no context.
 /// Where that is not installed, all the memory that the GPU has.

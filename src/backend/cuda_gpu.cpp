@@ -1,8 +1,11 @@
+#include <backend/cuda_budget.hpp>
 #include <backend/cuda_gpu.hpp>
 #include <base/library_error.hpp>
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <mutex>
 
 namespace rdmagpu::backend::cuda {
 namespace {
@@ -93,6 +96,16 @@ Result<int> checkOrdinal(int ordinal, int count) {
   return error;
 }
 
+struct Known {
+  std::mutex mutex;
+  std::map<int, Gpu> gpus; ///< By ordinal.
+};
+
+Known& knownGpus() noexcept {
+  static Known known;
+  return known;
+}
+
 Error notCapable(const char* attribute, const Gpu& gpu) {
   Error error = libraryError(attribute, LibraryCode::NotRdmaCapable);
   error.device = gpu.ordinal;
@@ -129,7 +142,26 @@ Result<Gpu> describeGpu(const api::Functions& cuda, int ordinal) {
   gpu.totalBytes = total;
   if(const auto read = readAttributes(cuda, gpu); !read)
     return read.error();
+  if(gpu.pci)
+    gpu.bar1Bytes = bar1Window(*gpu.pci);
   return gpu;
+}
+
+Result<Gpu> knownGpu(const api::Functions& cuda, int ordinal) {
+  Known& known = knownGpus();
+  const std::lock_guard lock{known.mutex};
+  if(const auto found = known.gpus.find(ordinal); found != known.gpus.end())
+    return found->second;
+  auto gpu = describeGpu(cuda, ordinal);
+  if(gpu)
+    known.gpus.emplace(ordinal, *gpu);
+  return gpu;
+}
+
+void forgetGpus() noexcept {
+  Known& known = knownGpus();
+  const std::lock_guard lock{known.mutex};
+  known.gpus.clear();
 }
 
 Result<int> chooseGpu(const api::Functions& cuda, const RdmaGpuBufferConfig& config) {

@@ -10,7 +10,7 @@
 
 namespace rdmagpu::backend::cuda {
 
-/// A GPU, and what its driver says that it can do. No context is needed to ask.
+/// A GPU, and what its driver says that it is and can do. No context is needed to ask.
 struct Gpu {
   api::Device device{};
   int ordinal{};
@@ -18,6 +18,7 @@ struct Gpu {
   std::string busId{}; ///< As the driver writes it.
   std::optional<PciAddress> pci{};
   std::uint64_t totalBytes{};
+  std::uint64_t bar1Bytes{}; ///< As the kernel tells; 0 where it does not.
   bool integrated{};
   bool vmm{};
   bool rdma{};
@@ -30,7 +31,15 @@ struct Gpu {
 /// How many there are.
 Result<int> countGpus(const api::Functions&);
 
+/// Asks the driver and the kernel.
 Result<Gpu> describeGpu(const api::Functions&, int ordinal);
+
+/// What describeGpu() has answered first: none of it changes while a driver runs, and asking anew for each
+/// buffer would be a tenth of what creating one takes.
+Result<Gpu> knownGpu(const api::Functions&, int ordinal);
+
+/// Has them asked anew, for tests in which a software device becomes another machine.
+void forgetGpus() noexcept;
 
 /// The ordinal of the GPU that the config names. Those of its ways to name one that it uses must agree.
 Result<int> chooseGpu(const api::Functions&, const RdmaGpuBufferConfig&);

@@ -12,7 +12,7 @@ Result<std::unique_ptr<HostPin>> HostPin::pin(void* data, std::size_t bytes,
   const auto ordinal = chooseGpu(cuda, config);
   if(!ordinal)
     return ordinal.error();
-  const auto gpu = describeGpu(cuda, *ordinal);
+  const auto gpu = knownGpu(cuda, *ordinal);
   if(!gpu)
     return gpu.error();
   auto pin = std::make_unique<HostPin>(gpu->device, gpu->integrated);

@@ -45,7 +45,7 @@ Result<RegionPtr> CudaRegion::import(os::Fd fd, std::size_t bytes) {
   auto memory = VmmMemory::import(std::move(fd), bytes);
   if(!memory)
     return memory.error();
-  const auto gpu = describeGpu(loadedDriver(), memory->ordinal());
+  const auto gpu = knownGpu(loadedDriver(), memory->ordinal());
   if(!gpu)
     return gpu.error();
   auto region = std::make_shared<CudaRegion>(*gpu, readBar1(*gpu));

@@ -86,26 +86,33 @@ TEST_F(CudaBudget, Bar1ThatIsAskedForIsInTheFacts) {
 }
 
 TEST_F(CudaBudget, Bar1IsNotAskedForWhereItCoversTheMemory) {
-  const TempTree tree;
-  const auto gpu = *backend::cuda::describeGpu(CudaDriver::instance().functions, 0);
-  const std::string file = "/sys/bus/pci/devices/" + gpu.pci->text() + "/resource1";
-  tree.write(file, "");
-  std::filesystem::resize_file(tree.root() + file, gpu.totalBytes);
-  const auto covers = backend::cuda::readBar1(gpu, tree.root());
+  free(gibibyte, gibibyte);
+  auto gpu = *backend::cuda::describeGpu(CudaDriver::instance().functions, 0);
+  gpu.bar1Bytes = gpu.totalBytes;
+  const auto covers = backend::cuda::readBar1(gpu);
   EXPECT_EQ(covers.bytes, gpu.totalBytes);
   EXPECT_TRUE(covers.coversMemory);
   EXPECT_FALSE(covers.freeBytes);
 
-  const std::string after64BitBar0 = "/sys/bus/pci/devices/" + gpu.pci->text() + "/resource2";
-  std::filesystem::rename(tree.root() + file, tree.root() + after64BitBar0);
-  EXPECT_TRUE(backend::cuda::readBar1(gpu, tree.root()).coversMemory);
-  std::filesystem::rename(tree.root() + after64BitBar0, tree.root() + file);
-
-  std::filesystem::resize_file(tree.root() + file, gpu.totalBytes - 1);
-  free(gibibyte, gibibyte);
-  const auto smaller = backend::cuda::readBar1(gpu, tree.root());
+  gpu.bar1Bytes = gpu.totalBytes - 1;
+  const auto smaller = backend::cuda::readBar1(gpu);
   EXPECT_FALSE(smaller.coversMemory);
   EXPECT_EQ(smaller.freeBytes, gibibyte);
+}
+
+TEST(CudaBar1, IsTheRegisterBehindBar0WhichMayTakeUpTwoNumbers) {
+  const PciAddress gpu{.bus = 0x3b};
+  const TempTree tree;
+  EXPECT_EQ(backend::cuda::bar1Window(gpu, tree.root()), 0U);
+  const auto addRegister = [&](const std::string& name, std::uint64_t bytes) {
+    const std::string file = "/sys/bus/pci/devices/" + gpu.text() + "/" + name;
+    tree.write(file, "");
+    std::filesystem::resize_file(tree.root() + file, bytes);
+  };
+  addRegister("resource2", gibibyte);
+  EXPECT_EQ(backend::cuda::bar1Window(gpu, tree.root()), gibibyte);
+  addRegister("resource1", 2 * gibibyte);
+  EXPECT_EQ(backend::cuda::bar1Window(gpu, tree.root()), 2 * gibibyte);
 }
 
 TEST_F(CudaBudget, MoreThanIsFreeIsAnErrorWithBothNumbers) {

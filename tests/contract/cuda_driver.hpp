@@ -1,4 +1,5 @@
 #pragma once
+#include <backend/cuda_gpu.hpp>
 #include <driver/cuda.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 
@@ -36,12 +37,19 @@ public:
   explicit CudaStandin(SymbolSource&);
   bool isThere() const noexcept { return m_failCall != nullptr; }
 
-  void failCall(int n) { m_failCall(n); }
+  /// The n-th call from now on. Nothing is known from earlier calls, so that each run makes them all.
+  void failCall(int n) {
+    backend::cuda::forgetGpus();
+    m_failCall(n);
+  }
   std::string failedCall() const { return m_failedCall(); }
   void failNamed(const char* name, api::Status status) { m_failNamed(name, static_cast<unsigned>(status)); }
   int calls(const char* name) const { return m_calls(name); }
   std::string ledger() const { return m_ledger(); }
-  void profile(const char* name) { m_profile(name); }
+  void profile(const char* name) {
+    backend::cuda::forgetGpus();
+    m_profile(name);
+  }
   int unfinished() const { return m_unfinished(); }
   /// The n-th call finds the driver shut down, and so does every later one; 0: it is up again.
   void shutDownAfter(int n) { m_shutDownAfter(n); }

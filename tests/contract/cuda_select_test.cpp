@@ -86,6 +86,17 @@ TEST_F(CudaTwoGpus, WaysToNameOneMustAgree) {
   EXPECT_STREQ(refusal(config).codeName, "GpuSelectorConflict");
 }
 
+TEST_F(CudaTwoGpus, EachIsDescribedOnceForAllBuffers) {
+  auto config = cudaConfig();
+  for(const int ordinal : {0, 1, 0, 1}) {
+    config.cudaDevice = ordinal;
+    const auto buffer = RdmaGpuBuffer::make(config);
+    ASSERT_TRUE(buffer) << buffer.error().message();
+    EXPECT_EQ(buffer->facts().pci, (PciAddress{.bus = static_cast<std::uint8_t>(0x3B + ordinal)}));
+  }
+  EXPECT_EQ(standin->calls("cuDeviceGetName"), 2);
+}
+
 TEST_F(CudaTwoGpus, CudaDeviceIsTheOrdinal) {
   auto config = cudaConfig();
   config.cudaDevice = 1;

@@ -44,6 +44,7 @@ def creation(folder):
 
 
 def results(folder, commit):
+    core = json.loads((folder / "cuda_core.json").read_text(encoding="utf-8"))
     before = (folder / "before.txt").read_text(encoding="utf-8").strip()
     after = (folder / "after.txt").read_text(encoding="utf-8").strip()
     return {
@@ -52,6 +53,7 @@ def results(folder, commit):
         "gpu_driver_used_after": after,
         "contract": contract(folder),
         "creation": creation(folder),
+        "creation_with_cuda_core": core,
     }
 
 

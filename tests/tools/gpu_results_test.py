@@ -27,6 +27,7 @@ class GpuResults(tree.TreeTest):
         self.write("contract.json", json.dumps(suites))
         self.write("contract.log", LOG)
         self.write("cuda_create.json", json.dumps({"context": {"num_cpus": 16}, "benchmarks": [row]}))
+        self.write("cuda_core.json", '{"skipped": "cuda.core: none"}')
         self.write("before.txt", "NVIDIA H200, 580.159.04, 0 MiB\n")
         self.write("after.txt", "NVIDIA H200, 580.159.04, 1 MiB\n")
 
@@ -43,6 +44,11 @@ class GpuResults(tree.TreeTest):
     def test_rows_carry_the_ratios(self):
         rows = gpu_results.results(self.root, "abc")["creation"]["rows"]
         self.assertEqual(rows, {"Create/slots:64": {"ours_us": 2.0, "theirs_us": 1.0, "ratio": 2.0}})
+
+
+    def test_what_was_skipped_says_why(self):
+        told = gpu_results.results(self.root, "abc")["creation_with_cuda_core"]
+        self.assertEqual(told, {"skipped": "cuda.core: none"})
 
 
 if __name__ == "__main__":

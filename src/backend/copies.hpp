@@ -32,6 +32,9 @@ public:
                                 std::span<std::byte> to) = 0;
   virtual Result<bool> isDone(std::uint32_t mark) const noexcept = 0;
   virtual Result<void> wait(std::uint32_t mark) const noexcept = 0;
+  /// For when a mark could not be asked: waits, without any, for all that is under way. A failure goes to the
+  /// log sink.
+  virtual void settle() const noexcept {}
 };
 
 } // namespace rdmagpu::backend

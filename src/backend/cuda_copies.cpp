@@ -126,9 +126,8 @@ CudaCopies::~CudaCopies() {
     logRelease(waited);
     certain = certain && waited;
   }
-  // The memory may be gone after this.
-  for(std::size_t lane = 0; !certain && lane < m_lanes.size(); ++lane)
-    logRelease(cuda.call(0, cuda.streamSynchronize, m_lanes[lane]));
+  if(!certain) // the memory may be gone after this
+    settle();
   m_marks.clear();
   m_own.clear();
 }
@@ -173,6 +172,17 @@ Result<void> CudaCopies::mark(std::uint32_t lane, std::uint32_t mark) const noex
 
 Result<bool> CudaCopies::isDone(std::uint32_t mark) const noexcept {
   return isEventDone(m_context, m_marks[mark].get());
+}
+
+void CudaCopies::settle() const noexcept {
+  if(inForkedChild())
+    return;
+  logRelease(runIn(m_context, [&]() -> Result<void> {
+    const api::Functions& cuda = loadedDriver();
+    for(const api::Stream lane : m_lanes)
+      logRelease(cuda.call(0, cuda.streamSynchronize, lane));
+    return {};
+  }));
 }
 
 Result<void> CudaCopies::wait(std::uint32_t mark) const noexcept {

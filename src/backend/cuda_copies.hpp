@@ -47,6 +47,7 @@ public:
                         std::span<std::byte> to) override;
   Result<bool> isDone(std::uint32_t mark) const noexcept override;
   Result<void> wait(std::uint32_t mark) const noexcept override;
+  void settle() const noexcept override;
 
 private:
   Result<void> prepare(const CopiesRequest&);

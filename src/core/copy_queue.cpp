@@ -81,7 +81,10 @@ Result<void> Copy::Queue::wait(std::uint64_t number) noexcept {
     return {};
   if(markOf(number).over.load(std::memory_order_acquire) < number)
     conclude(number, copies->wait(indexOf(number)));
-  return outcomeOf(number);
+  const auto outcome = outcomeOf(number);
+  if(!outcome) // it may have been only the mark that failed
+    copies->settle();
+  return outcome;
 }
 
 /// A failure is the end of a copy too: nothing more is heard of it.

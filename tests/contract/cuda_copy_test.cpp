@@ -310,5 +310,17 @@ TEST_F(CudaCopyOnStandin, CopyThatCannotBeWatchedIsOverWhenItsErrorIsTold) {
   EXPECT_NE(received.bytes().front(), std::byte{9}) << "still under way";
 }
 
+TEST_F(CudaCopyOnStandin, CopyWhoseMarkFailsIsOverWhenWaitTellsOfIt) {
+  standin->questionsUntilDone(-1);
+  const auto buffer = makeBuffer();
+  PinnedBytes received{5000, 9};
+  auto queue = makeQueue(buffer);
+  const auto copy = queue.download(0, received.span());
+  ASSERT_TRUE(copy);
+  standin->failNamed("cuEventSynchronize", api::Status::Unknown);
+  EXPECT_FALSE(copy->wait());
+  EXPECT_NE(received.bytes().front(), std::byte{9}) << "still under way";
+}
+
 } // namespace
 } // namespace rdmagpu::test

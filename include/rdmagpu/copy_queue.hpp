@@ -14,6 +14,10 @@ namespace rdmagpu {
 
 class RdmaGpuBuffer;
 
+namespace core {
+struct CopyQueueAccess;
+}
+
 struct CopyQueueOptions {
   std::uint32_t streams{2}; ///< Of the queue's own. Two keep a copy engine busy.
   std::uint32_t depth{64};  ///< Copies under way at most; one more waits for the oldest.
@@ -40,6 +44,7 @@ public:
 
 private:
   friend class CopyQueue;
+  friend struct core::CopyQueueAccess;
   struct Queue;
   Copy(std::shared_ptr<Queue> queue, std::size_t slot, std::uint64_t number) noexcept;
 
@@ -79,6 +84,7 @@ public:
   Result<void> finish() noexcept;
 
 private:
+  friend struct core::CopyQueueAccess;
   explicit CopyQueue(std::shared_ptr<Copy::Queue>) noexcept;
   std::shared_ptr<Copy::Queue> m_queue;
 };

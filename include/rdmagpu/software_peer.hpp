@@ -10,6 +10,7 @@
 
 namespace rdmagpu {
 
+class CopyQueue;
 class SlotRing;
 
 /// Frames a second as a fraction: 59.94 is {60000, 1001}. {0, 1}: as fast as it can, no clock.
@@ -40,8 +41,12 @@ enum class Misbehaviour : std::uint8_t {
 class RDMAGPU_API FrameSource {
 public:
   virtual ~FrameSource() = default;
-  /// The next frame; an empty span ends the stream. Valid until the next call.
+  /// The next frame; an empty span ends the stream. Valid until the next call, or for framesKept() calls
+  /// more.
   virtual std::span<const std::byte> next() = 0;
+  /// A constant. How many frames may be on their way through a CopyQueue when the next one is asked for: a
+  /// peer that uses one waits until its copies of all older frames are over. With 0 it copies one at a time.
+  virtual std::size_t framesKept() const noexcept { return 0; }
 };
 
 /// Where a playing-out peer's frames go. Called on the peer's thread, in order, after the slot was given
@@ -67,6 +72,9 @@ struct SoftwarePeerConfig {
   /// The frame, counted from 0, at which it does; not at all if that frame is lost for want of a slot.
   std::uint64_t misbehaveAt{};
   std::size_t sliceBytes{}; ///< Capture: publish early and advance by slices of this size. 0: whole frames.
+  /// Reach the slots through this queue of their buffer, whatever their handoffs are: a GPU's by its copy
+  /// engine, since a CPU cannot address them. Borrowed for as long as the peer lives. Null: the CPU copies.
+  CopyQueue* copyThrough{};
 };
 
 /// What a peer has done since it was started.
@@ -82,6 +90,11 @@ struct PeerCounters {
 /// and writes or reads only what a CPU can address. Proves this library's own plumbing, not a
 /// hardware path: Agent::Software.
 ///
+/// With SoftwarePeerConfig::copyThrough it is still no device: it asks the GPU's copy engine to move the
+/// bytes (Agent::CopyEngine). Without a clock it has several frames under way at once. Slots change hands
+/// when their copies are done; the peer waits for the oldest and notifies the ring. A copy that fails ends
+/// the peer, with the error in the counters; what was published since it was begun may be wrong.
+///
 /// Ring, source and sink are borrowed from a start...() until stop(), wait() or destruction; the
 /// memory behind the handoffs for as long as the peer lives. stop(), wait() and counters() may be
 /// called by any thread, also while another waits; the other members by one at a time.
@@ -95,8 +108,8 @@ struct PeerCounters {
 /// frame shifts those after it.
 class RDMAGPU_API SoftwarePeer {
 public:
-  /// Touches nothing yet. A handoff that the CPU cannot address is refused with PeerCannotAddress, one
-  /// without address or size with PeerSlotEmpty; Error::slot names it.
+  /// Touches nothing yet. A handoff that the CPU cannot address is refused with PeerCannotAddress, unless
+  /// there is a queue, one without address or size with PeerSlotEmpty; Error::slot names it.
   static Result<SoftwarePeer> make(const SoftwarePeerConfig&);
   ~SoftwarePeer();
   SoftwarePeer(SoftwarePeer&&) noexcept;
@@ -106,14 +119,16 @@ public:
   /// closeProducer() when the source or the consumer does, or when a frame is larger than its slot
   /// (RangeOutOfSlot in the counters). A paced peer that finds no free slot counts a drop and loses
   /// the frame; an unpaced one waits. A frame's timestamp is the time of std::chrono::steady_clock, in
-  /// nanoseconds, just before its first slice can be read.
+  /// nanoseconds, just before its first slice can be read; through a queue, when the copy of a whole frame
+  /// was begun.
   ///
   /// Refused with PeerRunning while it runs, and with RingLargerThanPeer.
   Result<void> startCapture(SlotRing&, FrameSource&);
   /// Playout: takes the ring's frames as its consumer, reads each into its own memory, gives the slot
   /// back and hands the frame to the sink. Ends with closeConsumer() when the producer or the sink
   /// does, or when there is no memory for the peer (OutOfMemory in the counters). A paced peer that finds
-  /// no frame counts an underrun and goes on; before the first one it waits.
+  /// no frame counts an underrun and goes on; before the first one it waits. Through the queue of a GPU's
+  /// slots it reads into memory pinned for that GPU; where that is refused, the log sink is told.
   Result<void> startPlayout(SlotRing&, FrameSink&);
   /// Closes the peer's side of the ring, which ends its sleeps and waits at once, and joins the thread.
   /// A frame that was published in part is still written to its end, though a consumer that waits for
@@ -123,7 +138,7 @@ public:
   void wait() noexcept;
   PeerCounters counters() const noexcept;
 
-  /// Writes to, or reads from, one slot on the calling thread, without a ring: what verify() is made of.
+  /// Writes to, or reads from, one slot, without a ring, and returns when done: what verify() is made of.
   /// A range that passes the end of the slot is refused and moves nothing.
   Result<void> write(std::uint32_t slot, std::size_t offset, std::span<const std::byte> from) const;
   Result<void> read(std::uint32_t slot, std::size_t offset, std::span<std::byte> to) const;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <deque>
+#include <utility>
 
 namespace rdmagpu {
 namespace {
@@ -17,35 +19,43 @@ std::int64_t now() noexcept {
 }
 
 /// The end of a frame that is written only when the next one comes.
-class LateEnd {
-public:
-  void keep(std::span<std::byte> to, Frame end) noexcept {
-    std::memcpy(m_bytes.data(), end.data(), end.size());
-    m_to = to;
-  }
-  void write() noexcept {
-    if(!m_to.empty())
-      std::memcpy(m_to.data(), m_bytes.data(), m_to.size());
-    m_to = {};
-  }
+struct LateEnd {
+  std::array<std::byte, lateBytes> bytes{};
+  std::size_t size{}; ///< 0: none.
+  std::uint32_t slot{};
+  std::size_t offset{};
+};
 
-private:
-  std::array<std::byte, lateBytes> m_bytes{};
-  std::span<std::byte> m_to;
+/// A frame that is published, or will be at once, and whose copy may not be over.
+struct Begun {
+  std::uint64_t frame{};
+  std::size_t bytes{};
+  Copy copy{};
 };
 
 class Capture {
 public:
   Capture(const PeerJob& job, SlotRing& ring, FrameSource& source, PeerThread& thread) noexcept
       : m_job(job), m_ring(ring), m_source(source), m_thread(thread) {}
+  Capture(Capture&&) = delete;
+  ~Capture() { settleAll(); } // the source's frames are the caller's again
 
   Ending run();
 
 private:
   bool due(std::uint64_t n) noexcept;
   RingStatus acquire(std::uint32_t& slot) noexcept;
-  bool put(std::uint32_t slot, std::uint64_t n, Frame) noexcept;
-  bool publish(std::uint32_t slot, std::uint64_t n, Frame) noexcept;
+  bool put(std::uint32_t slot, std::uint64_t n, Frame);
+  bool begin(std::uint32_t slot, std::uint64_t n, Frame);
+  bool publish(std::uint32_t slot, Frame, Begun&) noexcept;
+  bool publishSlices(std::uint32_t slot, Frame) noexcept;
+  bool changeByte(std::uint32_t slot, std::size_t offset) noexcept;
+  bool writeLateEnd() noexcept;
+
+  bool finish(const Result<Copy>&) noexcept;
+  bool settleOldest() noexcept;
+  bool settleAll() noexcept;
+  bool settleBefore(std::uint64_t frame) noexcept;
 
   const PeerJob& m_job;
   SlotRing& m_ring;
@@ -53,15 +63,18 @@ private:
   PeerThread& m_thread;
   Clock::time_point m_start{};
   LateEnd m_late;
+  std::deque<Begun> m_begun; ///< In order.
 };
 
 Ending Capture::run() {
+  const std::uint64_t kept = m_source.framesKept();
   for(std::uint64_t n = 0;; ++n) {
+    if(n > kept && !settleBefore(n - kept))
+      return Ending::Closed;
     // Fetched ahead of its time, so that a slow source does not delay it.
     const Frame frame = m_source.next();
     const bool more = !frame.empty() && due(n);
-    m_late.write();
-    if(!more)
+    if(!writeLateEnd() || !more)
       return Ending::Closed;
     if(m_job.misbehaves(Misbehaviour::Stop, n))
       return Ending::Silent;
@@ -86,12 +99,21 @@ bool Capture::due(std::uint64_t n) noexcept {
 }
 
 RingStatus Capture::acquire(std::uint32_t& slot) noexcept {
+  RingStatus status = m_ring.tryAcquire(slot);
+  // The consumer can give back only what it has got.
+  while(status == RingStatus::Empty && !m_begun.empty()) {
+    if(!settleOldest())
+      return RingStatus::Closed;
+    status = m_ring.tryAcquire(slot);
+  }
+  if(status != RingStatus::Empty || m_job.rate.paced())
+    return status;
   // The wait ends when either side closes the ring, which stop() does.
-  return m_job.rate.paced() ? m_ring.tryAcquire(slot) : m_ring.acquire(slot, std::chrono::nanoseconds{-1});
+  return m_ring.acquire(slot, std::chrono::nanoseconds{-1});
 }
 
-bool Capture::put(std::uint32_t slot, std::uint64_t n, Frame frame) noexcept {
-  const std::size_t room = m_job.slots[slot].size();
+bool Capture::put(std::uint32_t slot, std::uint64_t n, Frame frame) {
+  const std::size_t room = m_job.slots[slot].size;
   if(frame.size() > room) {
     Error error = libraryError("SoftwarePeer::startCapture", LibraryCode::RangeOutOfSlot, frame.size(), room);
     error.slot = static_cast<std::int32_t>(slot);
@@ -103,37 +125,107 @@ bool Capture::put(std::uint32_t slot, std::uint64_t n, Frame frame) noexcept {
     m_ring.countDrop();
     return true;
   }
-  if(!publish(slot, n, frame)) {
-    m_ring.abandon(slot);
+  if(begin(slot, n, frame)) // the end that is to be late must not be what the slot waits for
+    return (m_job.pipelined() && m_late.size == 0) || settleAll();
+  m_ring.abandon(slot);
+  return false;
+}
+
+bool Capture::begin(std::uint32_t slot, std::uint64_t n, Frame frame) {
+  m_begun.push_back({.frame = n, .bytes = frame.size()});
+  if(publish(slot, frame, m_begun.back()))
+    return true;
+  static_cast<void>(m_begun.back().copy.wait()); // why there is no frame is known
+  m_begun.pop_back();
+  return false;
+}
+
+bool Capture::publish(std::uint32_t slot, Frame frame, Begun& begun) noexcept {
+  const bool tear = m_job.misbehaves(Misbehaviour::Tear, begun.frame);
+  const bool late = m_job.misbehaves(Misbehaviour::WriteLate, begun.frame);
+  if(m_job.misbehaves(Misbehaviour::Overrun, begun.frame) && m_job.slots[slot].size > frame.size() &&
+     !changeByte(slot, frame.size()))
     return false;
+  if(m_job.sliceBytes && m_job.sliceBytes < frame.size() && !tear && !late)
+    return publishSlices(slot, frame);
+  std::size_t written = frame.size();
+  if(tear)
+    written /= 2;
+  if(late)
+    written -= std::min(lateBytes, written);
+  auto copy = m_job.write(slot, 0, frame.first(written));
+  if(!copy)
+    return finish(copy);
+  begun.copy = *std::move(copy);
+  if(m_ring.publish(slot, now(), frame.size(), begun.copy.completion()) != RingStatus::Ok)
+    return false;
+  if(late) {
+    m_late = {.size = frame.size() - written, .slot = slot, .offset = written};
+    std::memcpy(m_late.bytes.data(), frame.data() + written, m_late.size);
   }
-  m_thread.countFrame(frame.size());
   return true;
 }
 
-bool Capture::publish(std::uint32_t slot, std::uint64_t n, Frame frame) noexcept {
-  const std::span<std::byte> to = m_job.slots[slot];
-  const bool tear = m_job.misbehaves(Misbehaviour::Tear, n);
-  const bool late = m_job.misbehaves(Misbehaviour::WriteLate, n);
-  std::size_t written = m_job.sliceBytes ? std::min(m_job.sliceBytes, frame.size()) : frame.size();
-  if(tear)
-    written = frame.size() / 2;
-  if(late)
-    written = frame.size() - std::min(lateBytes, frame.size());
-  std::memcpy(to.data(), frame.data(), written);
-  if(m_job.misbehaves(Misbehaviour::Overrun, n) && to.size() > frame.size())
-    to[frame.size()] = ~to[frame.size()]; // whatever was there: a change shows
-
-  const std::size_t ready = tear || late ? frame.size() : written;
-  if(m_ring.publish(slot, now(), frame.size(), ready) != RingStatus::Ok)
-    return false;
-  if(late)
-    m_late.keep(to.subspan(written, frame.size() - written), frame.subspan(written));
-  for(std::size_t done = ready; done < frame.size();) {
+/// Each is in the slot before it is said to be.
+bool Capture::publishSlices(std::uint32_t slot, Frame frame) noexcept {
+  for(std::size_t done = 0; done < frame.size();) {
     const std::size_t slice = std::min(m_job.sliceBytes, frame.size() - done);
-    std::memcpy(to.data() + done, frame.data() + done, slice);
+    if(!finish(m_job.write(slot, done, frame.subspan(done, slice))))
+      return false;
+    const bool first = done == 0;
     done += slice;
-    m_ring.advance(slot, done);
+    if(!first)
+      m_ring.advance(slot, done);
+    else if(m_ring.publish(slot, now(), frame.size(), done) != RingStatus::Ok)
+      return false;
+  }
+  return true;
+}
+
+/// Whatever was there: a change shows.
+bool Capture::changeByte(std::uint32_t slot, std::size_t offset) noexcept {
+  std::byte byte{};
+  if(!finish(m_job.read(slot, offset, {&byte, 1})))
+    return false;
+  byte = ~byte;
+  return finish(m_job.write(slot, offset, {&byte, 1}));
+}
+
+bool Capture::writeLateEnd() noexcept {
+  const std::size_t size = std::exchange(m_late.size, 0);
+  return size == 0 || finish(m_job.write(m_late.slot, m_late.offset, Frame{m_late.bytes}.first(size)));
+}
+
+bool Capture::finish(const Result<Copy>& copy) noexcept {
+  const auto done = copy ? copy->wait() : copy.error();
+  if(!done)
+    m_thread.fail(done.error());
+  return done.has_value();
+}
+
+/// Whoever waits for the slot hears of it from here: the ring itself asks seldom.
+bool Capture::settleOldest() noexcept {
+  const Begun oldest = std::move(m_begun.front());
+  m_begun.pop_front();
+  const bool good = finish(oldest.copy);
+  if(m_job.queue)
+    m_ring.notify();
+  if(good)
+    m_thread.countFrame(oldest.bytes);
+  return good;
+}
+
+bool Capture::settleAll() noexcept {
+  bool good = true;
+  while(!m_begun.empty())
+    good = settleOldest() && good;
+  return good;
+}
+
+bool Capture::settleBefore(std::uint64_t frame) noexcept {
+  while(!m_begun.empty() && m_begun.front().frame < frame) {
+    if(!settleOldest())
+      return false;
   }
   return true;
 }

@@ -4,9 +4,11 @@
 #include <base/library_error.hpp>
 #include <base/log.hpp>
 #include <core/buffer_state.hpp>
+#include <core/copy_queue_access.hpp>
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -26,12 +28,13 @@ struct Copy::Queue {
     std::uint32_t lane{};              ///< Under mutex.
   };
 
-  Queue(core::RegionPtr held, const core::SlotLayout& slotLayout, const CopyQueueOptions& options)
-      : layout(slotLayout),
+  Queue(const core::BufferState& state, const CopyQueueOptions& options)
+      : layout(state.layout),
+        pci(state.facts.pci),
         lanes(options.stream ? 1 : options.streams),
-        region(std::move(held)),
+        region(state.regions.front()),
         marks(options.depth),
-        slots(slotLayout.slotCount) {
+        slots(layout.slotCount) {
     for(Slot& slot : slots)
       slot.queue = this;
   }
@@ -52,6 +55,7 @@ struct Copy::Queue {
   }
 
   const core::SlotLayout layout;
+  const std::optional<PciAddress> pci;
   const std::uint32_t lanes;
   const core::RegionPtr region; // before the copies, which may be under way in it
   std::unique_ptr<backend::Copies> copies;
@@ -183,7 +187,7 @@ Result<CopyQueue> CopyQueue::make(const RdmaGpuBuffer& buffer, const CopyQueueOp
       return libraryError(call, LibraryCode::CopyQueueEmpty);
     if(state->regions.size() > 1)
       return libraryError(call, LibraryCode::NotCopyable);
-    auto queue = std::make_shared<Copy::Queue>(state->regions.front(), state->layout, options);
+    auto queue = std::make_shared<Copy::Queue>(*state, options);
     auto copies =
         queue->region->openCopies({.lanes = queue->lanes, .marks = options.depth, .stream = options.stream});
     if(!copies)
@@ -221,6 +225,10 @@ Result<Copy> CopyQueue::download(std::size_t slot, std::span<std::byte> to, std:
   if(!number)
     return number.error();
   return Copy{m_queue, slot, *number};
+}
+
+std::optional<PciAddress> core::CopyQueueAccess::gpu(const CopyQueue& queue) noexcept {
+  return queue.m_queue ? queue.m_queue->pci : std::nullopt;
 }
 
 Result<void> CopyQueue::finish() noexcept { return m_queue ? m_queue->finish() : Result<void>{}; }

@@ -1,5 +1,6 @@
 #pragma once
 #include <core/peer_thread.hpp>
+#include <rdmagpu/copy_queue.hpp>
 #include <rdmagpu/slot_ring.hpp>
 #include <rdmagpu/software_peer.hpp>
 
@@ -10,9 +11,16 @@
 
 namespace rdmagpu {
 
-/// What a software peer was told when it was made: the slots as the CPU sees them, and how to behave.
+/// A slot as a software peer reaches it.
+struct PeerMemory {
+  std::byte* address{}; ///< Null: through the queue only.
+  std::size_t size{};
+};
+
+/// What a software peer was told when it was made: how it reaches its slots, and how to behave.
 struct PeerJob {
-  std::vector<std::span<std::byte>> slots;
+  std::vector<PeerMemory> slots;
+  CopyQueue* queue{}; ///< Null: the CPU copies, at once.
   FrameRate rate{};
   Misbehaviour misbehaviour{};
   std::uint64_t misbehaveAt{};
@@ -21,6 +29,14 @@ struct PeerJob {
   bool misbehaves(Misbehaviour how, std::uint64_t frame) const noexcept {
     return misbehaviour == how && misbehaveAt == frame;
   }
+
+  /// Whether copies go on while the peer does something else. With a clock there is time for each.
+  bool pipelined() const noexcept { return queue && !rate.paced(); }
+
+  /// Begin a copy into or out of a slot, whose range is one of the slot's. `from` and `to` stay as they are
+  /// until it is over.
+  Result<Copy> write(std::uint32_t slot, std::size_t offset, std::span<const std::byte> from) const;
+  Result<Copy> read(std::uint32_t slot, std::size_t offset, std::span<std::byte> to) const;
 };
 
 /// How many of a frame's last bytes Misbehaviour::WriteLate moves too late.

@@ -87,7 +87,8 @@ void PeerThread::countMiss() noexcept {
 
 void PeerThread::fail(const Error& error) noexcept {
   const std::lock_guard lock{m_mutex};
-  m_counters.error = error;
+  if(m_counters.error.kind == Errc::None)
+    m_counters.error = error;
 }
 
 } // namespace rdmagpu

@@ -40,6 +40,7 @@ public:
   bool sleepUntil(std::chrono::steady_clock::time_point) noexcept;
   void countFrame(std::size_t bytes) noexcept;
   void countMiss() noexcept;
+  /// The first one counts.
   void fail(const Error&) noexcept;
 
 private:

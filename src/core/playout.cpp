@@ -1,53 +1,70 @@
 #include <base/library_error.hpp>
 #include <core/frame_clock.hpp>
 #include <core/peer_job.hpp>
+#include <core/playout_memory.hpp>
 
 #include <algorithm>
-#include <cstring>
+#include <deque>
 #include <optional>
-#include <vector>
+#include <utility>
 
 namespace rdmagpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::size_t largestSlot(const PeerJob& job) noexcept {
-  std::size_t largest = 0;
-  for(const auto& slot : job.slots)
-    largest = std::max(largest, slot.size());
-  return largest;
-}
+/// A frame that is being read into the card's memory.
+struct Begun {
+  RingFrame frame{};
+  std::size_t bytes{};   ///< That the sink is shown.
+  std::uint64_t place{}; ///< In the memory.
+  Copy copy{};
+};
 
 class Playout {
 public:
-  Playout(const PeerJob& job, SlotRing& ring, FrameSink& sink, PeerThread& thread)
-      : m_job(job), m_ring(ring), m_sink(sink), m_memory(largestSlot(job)), m_thread(thread) {}
+  Playout(const PeerJob& job, SlotRing& ring, FrameSink& sink, PlayoutMemory memory, PeerThread& thread)
+      : m_job(job), m_ring(ring), m_sink(sink), m_memory(std::move(memory)), m_thread(thread) {}
+  Playout(Playout&&) = delete;
+  ~Playout(); // before the memory goes
 
   Ending run();
 
 private:
-  RingStatus take(std::uint64_t tick, RingFrame&) noexcept;
+  RingStatus take(std::uint64_t tick, RingFrame&);
+  RingStatus takeUnpaced(RingFrame&);
   bool get(std::uint64_t n, const RingFrame&);
-  bool complete(const RingFrame&) noexcept;
-  void read(const RingFrame&, std::size_t from, std::size_t to) noexcept;
-  bool deliver(const RingFrame&, std::size_t bytes);
-  bool deliverLate();
+  bool complete(const RingFrame&);
+  bool begin(const RingFrame&, std::size_t bytes, std::size_t shown);
+  bool readLateEnd() noexcept;
+
+  bool finish(const Result<Copy>&) noexcept;
+  bool deliverOldest();
+  bool deliverAll();
 
   const PeerJob& m_job;
   SlotRing& m_ring;
   FrameSink& m_sink;
-  std::vector<std::byte> m_memory; ///< The card's own.
+  PlayoutMemory m_memory;
   PeerThread& m_thread;
   Clock::time_point m_start{};
-  std::optional<RingFrame> m_late; ///< Its slot was given back before its end was read.
+  std::uint64_t m_read{};    ///< Frames begun: the next one's place in the memory.
+  std::deque<Begun> m_begun; ///< In order, no more than the memory holds.
+  bool m_late{};             ///< The only one's slot was given back before its end was read.
 };
+
+Playout::~Playout() {
+  for(const Begun& begun : m_begun)
+    static_cast<void>(begun.copy.wait()); // nobody gets the frame
+}
 
 Ending Playout::run() {
   std::uint64_t n = 0;
   for(std::uint64_t tick = 0;; ++tick) {
-    if(m_job.misbehaves(Misbehaviour::Stop, n))
+    if(m_job.misbehaves(Misbehaviour::Stop, n)) {
+      deliverAll();
       return Ending::Silent;
+    }
     RingFrame frame{};
     const RingStatus status = take(tick, frame);
     if(status == RingStatus::Empty) {
@@ -55,19 +72,35 @@ Ending Playout::run() {
       m_thread.countMiss();
       continue;
     }
-    if(!deliverLate() || status != RingStatus::Ok || !get(n++, frame))
+    if(m_late && !readLateEnd())
+      return Ending::Closed;
+    if(status != RingStatus::Ok) {
+      deliverAll();
+      return Ending::Closed;
+    }
+    if(!get(n++, frame))
       return Ending::Closed;
   }
 }
 
-RingStatus Playout::take(std::uint64_t tick, RingFrame& frame) noexcept {
+RingStatus Playout::take(std::uint64_t tick, RingFrame& frame) {
   if(m_job.rate.paced() && tick > 0)
     return m_thread.sleepUntil(m_start + frameTime(m_job.rate, tick)) ? m_ring.tryTake(frame)
                                                                       : RingStatus::Closed;
-  // The wait ends when the producer is done or this side is closed, which stop() does.
-  const RingStatus status = m_ring.take(frame, std::chrono::nanoseconds{-1});
+  const RingStatus status = takeUnpaced(frame);
   m_start = Clock::now();
   return status;
+}
+
+RingStatus Playout::takeUnpaced(RingFrame& frame) {
+  RingStatus status = m_ring.tryTake(frame);
+  while(status == RingStatus::Empty && !m_begun.empty() && !m_late) {
+    if(!deliverOldest())
+      return RingStatus::Closed;
+    status = m_ring.tryTake(frame);
+  }
+  // The wait ends when the producer is done or this side is closed, which stop() does.
+  return status == RingStatus::Empty ? m_ring.take(frame, std::chrono::nanoseconds{-1}) : status;
 }
 
 bool Playout::get(std::uint64_t n, const RingFrame& frame) {
@@ -77,59 +110,101 @@ bool Playout::get(std::uint64_t n, const RingFrame& frame) {
     m_ring.release(frame.slot);
     return false;
   }
-  const std::size_t room = m_job.slots[frame.slot].size();
   std::size_t bytes = frame.bytes;
   if(m_job.misbehaves(Misbehaviour::Tear, n))
     bytes /= 2;
   if(m_job.misbehaves(Misbehaviour::Overrun, n))
-    bytes += bytes < room ? 1 : 0;
+    bytes = std::min(bytes + 1, m_job.slots[frame.slot].size);
   const bool late = m_job.misbehaves(Misbehaviour::WriteLate, n);
-  if(late)
-    bytes -= std::min(lateBytes, bytes);
-  read(frame, 0, bytes);
-  m_ring.release(frame.slot);
   if(late) {
-    m_late = frame;
-    return true;
+    if(!deliverAll())
+      return false;
+    bytes -= std::min(lateBytes, bytes);
   }
-  return deliver(frame, std::max(bytes, frame.bytes));
+  if(!begin(frame, bytes, std::max(bytes, frame.bytes)))
+    return false;
+  m_late = late;
+  return late || m_job.pipelined() || deliverAll();
 }
 
 /// Whether the frame fits its slot, and all of it has come.
-bool Playout::complete(const RingFrame& frame) noexcept {
-  const std::size_t room = m_job.slots[frame.slot].size();
+bool Playout::complete(const RingFrame& frame) {
+  const std::size_t room = m_job.slots[frame.slot].size;
   if(frame.bytes > room) {
     Error error = libraryError("SoftwarePeer::startPlayout", LibraryCode::RangeOutOfSlot, frame.bytes, room);
     error.slot = static_cast<std::int32_t>(frame.slot);
     m_thread.fail(error);
     return false;
   }
-  return frame.bytesReady == frame.bytes ||
+  if(frame.bytesReady == frame.bytes)
+    return true;
+  return deliverAll() &&
          m_ring.waitBytes(frame.slot, frame.bytes, std::chrono::nanoseconds{-1}) == RingStatus::Ok;
 }
 
-void Playout::read(const RingFrame& frame, std::size_t from, std::size_t to) noexcept {
-  std::memcpy(m_memory.data() + from, m_job.slots[frame.slot].data() + from, to - from);
+/// Reads that much of the frame, and gives its slot back for when that is done.
+bool Playout::begin(const RingFrame& frame, std::size_t bytes, std::size_t shown) {
+  if(m_begun.size() == m_memory.frames() && !deliverOldest())
+    return false;
+  const std::uint64_t place = m_read++;
+  m_begun.push_back({.frame = frame, .bytes = shown, .place = place});
+  auto copy = m_job.read(frame.slot, 0, m_memory.frame(place).first(bytes));
+  if(!copy) {
+    m_begun.pop_back();
+    m_ring.release(frame.slot);
+    return finish(copy);
+  }
+  m_ring.release(frame.slot, copy->completion());
+  m_begun.back().copy = *std::move(copy);
+  return true;
 }
 
-bool Playout::deliver(const RingFrame& frame, std::size_t bytes) {
-  m_thread.countFrame(bytes);
-  return m_sink.frame(frame.sequence, frame.slot, std::span{m_memory}.first(bytes));
+bool Playout::readLateEnd() noexcept {
+  m_late = false;
+  const Begun& begun = m_begun.front();
+  const std::size_t size = std::min(lateBytes, begun.frame.bytes);
+  const std::size_t offset = begun.frame.bytes - size;
+  return finish(m_job.read(begun.frame.slot, offset, m_memory.frame(begun.place).subspan(offset, size)));
 }
 
-bool Playout::deliverLate() {
-  if(!m_late)
-    return true;
-  const RingFrame frame = *m_late;
-  m_late.reset();
-  read(frame, frame.bytes - std::min(lateBytes, frame.bytes), frame.bytes);
-  return deliver(frame, frame.bytes);
+bool Playout::finish(const Result<Copy>& copy) noexcept {
+  const auto done = copy ? copy->wait() : copy.error();
+  if(!done)
+    m_thread.fail(done.error());
+  return done.has_value();
+}
+
+/// Whoever waits for the slot hears of it from here: the ring itself asks seldom.
+bool Playout::deliverOldest() {
+  const Begun oldest = std::move(m_begun.front());
+  m_begun.pop_front();
+  const bool good = finish(oldest.copy);
+  if(m_job.queue)
+    m_ring.notify();
+  if(!good)
+    return false;
+  m_thread.countFrame(oldest.bytes);
+  return m_sink.frame(oldest.frame.sequence, oldest.frame.slot,
+                      m_memory.frame(oldest.place).first(oldest.bytes));
+}
+
+bool Playout::deliverAll() {
+  while(!m_begun.empty()) {
+    if(!deliverOldest())
+      return false;
+  }
+  return true;
 }
 
 } // namespace
 
 Ending playOut(const PeerJob& job, SlotRing& ring, FrameSink& sink, PeerThread& thread) {
-  return Playout{job, ring, sink, thread}.run();
+  auto memory = PlayoutMemory::make(job);
+  if(!memory) {
+    thread.fail(memory.error());
+    return Ending::Closed;
+  }
+  return Playout{job, ring, sink, *std::move(memory), thread}.run();
 }
 
 } // namespace rdmagpu

@@ -4,7 +4,6 @@
 #include <core/peer_thread.hpp>
 #include <rdmagpu/software_peer.hpp>
 
-#include <cstring>
 #include <utility>
 
 namespace rdmagpu {
@@ -15,27 +14,29 @@ Error atSlot(Error error, std::size_t slot) noexcept {
   return error;
 }
 
-Result<std::span<std::byte>> addressOf(const char* call, const PeerSlot& slot) noexcept {
+Result<PeerMemory> memoryOf(const char* call, const PeerSlot& slot, const CopyQueue* queue) noexcept {
   const HandoffKind handoff = kind(slot.handoff);
-  if(handoff != HandoffKind::HostPointer && handoff != HandoffKind::PciMapping)
+  if(!queue && handoff != HandoffKind::HostPointer && handoff != HandoffKind::PciMapping)
     return libraryError(call, LibraryCode::PeerCannotAddress, slot.size);
-  auto* data = static_cast<std::byte*>(cpuAddress(slot.handoff));
-  if(!data || slot.size == 0)
+  auto* address = queue ? nullptr : static_cast<std::byte*>(cpuAddress(slot.handoff));
+  if((!address && !queue) || slot.size == 0)
     return libraryError(call, LibraryCode::PeerSlotEmpty, slot.size);
-  return std::span{data, slot.size};
+  return PeerMemory{address, slot.size};
 }
 
-Result<std::span<std::byte>> range(const char* call, std::span<const std::span<std::byte>> slots,
-                                   std::uint32_t slot, std::size_t offset, std::size_t bytes) noexcept {
+Result<void> checkRange(const char* call, std::span<const PeerMemory> slots, std::uint32_t slot,
+                        std::size_t offset, std::size_t bytes) noexcept {
   if(slot >= slots.size())
     return libraryError(call, LibraryCode::SlotOutOfRange, slot, slots.size());
-  const std::size_t room = slots[slot].size();
+  const std::size_t room = slots[slot].size;
   if(offset > room)
     return atSlot(libraryError(call, LibraryCode::RangeOutOfSlot, offset, room), slot);
   if(bytes > room - offset)
     return atSlot(libraryError(call, LibraryCode::RangeOutOfSlot, bytes, room - offset), slot);
-  return slots[slot].subspan(offset, bytes);
+  return {};
 }
+
+Result<void> finished(const Result<Copy>& copy) noexcept { return copy ? copy->wait() : copy.error(); }
 
 } // namespace
 
@@ -73,11 +74,12 @@ Result<SoftwarePeer> SoftwarePeer::make(const SoftwarePeerConfig& config) {
     PeerJob& job = impl->job;
     job.slots.reserve(config.slots.size());
     for(const PeerSlot& slot : config.slots) {
-      const auto address = addressOf(call, slot);
-      if(!address)
-        return atSlot(address.error(), job.slots.size());
-      job.slots.push_back(*address);
+      const auto memory = memoryOf(call, slot, config.copyThrough);
+      if(!memory)
+        return atSlot(memory.error(), job.slots.size());
+      job.slots.push_back(*memory);
     }
+    job.queue = config.copyThrough;
     job.rate = config.rate;
     job.misbehaviour = config.misbehaviour;
     job.misbehaveAt = config.misbehaveAt;
@@ -114,23 +116,19 @@ Result<void> SoftwarePeer::write(std::uint32_t slot, std::size_t offset,
                                  std::span<const std::byte> from) const {
   if(!m_impl)
     return libraryError("SoftwarePeer::write", LibraryCode::SlotCountZero);
-  const auto to = range("SoftwarePeer::write", m_impl->job.slots, slot, offset, from.size());
-  if(!to)
-    return to.error();
-  if(!from.empty())
-    std::memcpy(to->data(), from.data(), from.size());
-  return {};
+  const PeerJob& job = m_impl->job;
+  if(const auto good = checkRange("SoftwarePeer::write", job.slots, slot, offset, from.size()); !good)
+    return good;
+  return finished(job.write(slot, offset, from));
 }
 
 Result<void> SoftwarePeer::read(std::uint32_t slot, std::size_t offset, std::span<std::byte> to) const {
   if(!m_impl)
     return libraryError("SoftwarePeer::read", LibraryCode::SlotCountZero);
-  const auto from = range("SoftwarePeer::read", m_impl->job.slots, slot, offset, to.size());
-  if(!from)
-    return from.error();
-  if(!to.empty())
-    std::memcpy(to.data(), from->data(), to.size());
-  return {};
+  const PeerJob& job = m_impl->job;
+  if(const auto good = checkRange("SoftwarePeer::read", job.slots, slot, offset, to.size()); !good)
+    return good;
+  return finished(job.read(slot, offset, to));
 }
 
 } // namespace rdmagpu

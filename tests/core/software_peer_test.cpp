@@ -1,4 +1,5 @@
 #include <core/software_peer_fixture.hpp>
+#include <rdmagpu/copy_queue.hpp>
 
 #include <gtest/gtest.h>
 
@@ -70,6 +71,27 @@ TEST(SoftwarePeer, WritesAndReadsWherePciMemoryIsMapped) {
   EXPECT_EQ(got, sent);
   EXPECT_TRUE(peer->write(0, 64, {}));
   EXPECT_TRUE(peer->read(0, 64, {}));
+}
+
+TEST(SoftwarePeer, StreamsThroughAQueueOfHostMemoryToo) {
+  const RdmaGpuBuffer buffer = hostBuffer(2, frameBytes);
+  auto queue = CopyQueue::make(buffer);
+  ASSERT_TRUE(queue);
+  SoftwarePeer peer = makePeer(buffer, {.copyThrough = &*queue});
+  SlotRing captured = makeRing(2);
+  Frames source{2, frameBytes};
+  ASSERT_TRUE(peer.startCapture(captured, source));
+  peer.wait();
+  for(std::uint64_t n = 0; n < 2; ++n)
+    EXPECT_EQ(inSlot(buffer, takeNext(captured).slot, frameBytes), frameOf(n, frameBytes));
+  SlotRing played = makeRing(2);
+  Collector sink;
+  ASSERT_TRUE(peer.startPlayout(played, sink));
+  produce(played, buffer, 7, frameBytes);
+  played.closeProducer();
+  peer.wait();
+  ASSERT_EQ(sink.got.size(), 1u);
+  EXPECT_EQ(sink.got[0].bytes, frameOf(7, frameBytes));
 }
 
 TEST(SoftwarePeer, WritesAndReadsNothingOutOfRange) {

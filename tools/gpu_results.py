@@ -14,14 +14,17 @@ def commit_of(root):
     return told.stdout.strip() or "unknown"
 
 
-def contract(folder):
-    suites = json.loads((folder / "contract.json").read_text(encoding="utf-8"))
+def suite(folder, name):
+    """What a program of tests answered; a sentence where it could not be built."""
+    if not (folder / f"{name}.json").exists():
+        return "skipped: not built, configure.log says why"
+    suites = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     tests = [
         (f"{suite['name']}.{test['name']}", test)
         for suite in suites["testsuites"]
         for test in suite["testsuite"]
     ]
-    log = (folder / "contract.log").read_text(encoding="utf-8").split(SKIPPED)[1:]
+    log = (folder / f"{name}.log").read_text(encoding="utf-8").split(SKIPPED)[1:]
     reasons = collections.Counter(part.splitlines()[0] for part in log)
     return {
         "date": suites["timestamp"],
@@ -29,6 +32,13 @@ def contract(folder):
         "failed": [name for name, test in tests if "failures" in test],
         "skipped": dict(reasons),
     }
+
+
+def compilation(folder):
+    log = (folder / "nvcc.log").read_text(encoding="utf-8")
+    if "No tests were found" in log:
+        return "skipped: no cuda.h or no nvcc"
+    return "passed" if "100% tests passed" in log else "failed"
 
 
 def creation(folder):
@@ -51,7 +61,10 @@ def results(folder, commit):
         "commit": commit,
         "gpu_driver_used_before": before,
         "gpu_driver_used_after": after,
-        "contract": contract(folder),
+        "contract": suite(folder, "contract"),
+        "abi": suite(folder, "abi"),
+        "interop": suite(folder, "interop"),
+        "nvcc": compilation(folder),
         "creation": creation(folder),
         "creation_with_cuda_core": core,
     }

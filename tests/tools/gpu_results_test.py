@@ -28,6 +28,7 @@ class GpuResults(tree.TreeTest):
         self.write("contract.log", LOG)
         self.write("cuda_create.json", json.dumps({"context": {"num_cpus": 16}, "benchmarks": [row]}))
         self.write("cuda_core.json", '{"skipped": "cuda.core: none"}')
+        self.write("nvcc.log", "No tests were found!!!\n")
         self.write("before.txt", "NVIDIA H200, 580.159.04, 0 MiB\n")
         self.write("after.txt", "NVIDIA H200, 580.159.04, 1 MiB\n")
 
@@ -36,6 +37,17 @@ class GpuResults(tree.TreeTest):
         self.assertEqual(contract["passed"], 1)
         self.assertEqual(contract["failed"], ["Cuda.Breaks"])
         self.assertEqual(contract["skipped"], {"this machine has one GPU": 2})
+
+    def test_what_needs_the_toolkit_says_so_where_it_is_not(self):
+        told = gpu_results.results(self.root, "abc")
+        self.assertTrue(told["abi"].startswith("skipped"))
+        self.assertTrue(told["nvcc"].startswith("skipped"))
+
+    def test_compilation_passes_or_fails(self):
+        self.write("nvcc.log", "100% tests passed, 0 tests failed out of 1\n")
+        self.assertEqual(gpu_results.results(self.root, "abc")["nvcc"], "passed")
+        self.write("nvcc.log", "0% tests passed, 1 tests failed out of 1\n")
+        self.assertEqual(gpu_results.results(self.root, "abc")["nvcc"], "failed")
 
     def test_memory_that_was_not_given_back_shows(self):
         told = gpu_results.results(self.root, "abc")

@@ -19,4 +19,8 @@ Result<RegionPtr> Device::attach(os::Fd, std::size_t bytes) {
   return libraryError("RdmaGpuBuffer::attach", LibraryCode::NotShareable, bytes);
 }
 
+Result<std::optional<MemoryFacts>> Backend::inspect(std::uintptr_t, std::size_t) const {
+  return std::optional<MemoryFacts>{};
+}
+
 } // namespace rdmagpu::backend

@@ -5,6 +5,7 @@
 #include <rdmagpu/backends.hpp>
 #include <rdmagpu/error.hpp>
 #include <rdmagpu/handoff.hpp>
+#include <rdmagpu/inspect.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 
 #include <cstddef>
@@ -98,6 +99,10 @@ public:
   /// What exists here. Creates nothing on any device.
   virtual BackendInfo probe() const = 0;
   virtual Result<DevicePtr> open(const RdmaGpuBufferConfig&) const = 0;
+  /// What the driver says of memory there, whoever allocated it; nullopt when it does not know it, or this
+  /// process does not use the driver. Loads and initialises none. A range that starts in an allocation and
+  /// passes its end is an Error. Of PinnedHost the kernel knows the rest. The base answers nullopt.
+  virtual Result<std::optional<MemoryFacts>> inspect(std::uintptr_t begin, std::size_t bytes) const;
 
 protected:
   ~Backend() = default;

@@ -1,4 +1,5 @@
 #include <backend/cuda_budget.hpp>
+#include <backend/cuda_inspect.hpp>
 #include <backend/cuda_region.hpp>
 #include <backend/registry.hpp>
 #include <base/align.hpp>
@@ -73,6 +74,10 @@ public:
       return memory.error();
     const Bar1 bar1 = readBar1(*gpu);
     return DevicePtr{std::make_shared<CudaDevice>(*std::move(gpu), bar1, *memory)};
+  }
+
+  Result<std::optional<MemoryFacts>> inspect(std::uintptr_t begin, std::size_t bytes) const override {
+    return inspectMemory(begin, bytes);
   }
 
 private:

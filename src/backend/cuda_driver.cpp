@@ -10,8 +10,10 @@
 namespace rdmagpu::backend::cuda {
 namespace {
 
+constexpr const char* soname = "libcuda.so.1";
+
 struct Driver {
-  Result<os::Library> library = os::Library::open("libcuda.so.1"); // what the functions' loader refers to
+  Result<os::Library> library = os::Library::open(soname); // what the functions' loader refers to
   Error absence{};
   std::optional<api::Functions> functions;
   std::atomic<std::uint64_t> process{}; ///< The one that has initialised it; 0: none.
@@ -51,6 +53,12 @@ Result<const api::Functions*> openDriver() noexcept {
 }
 
 const api::Functions& loadedDriver() noexcept { return *driver().functions; }
+
+const api::Functions* driverOfThisProcess() noexcept {
+  if(!os::Library::isLoaded(soname) || driver().absence.kind != Errc::None || inForkedChild())
+    return nullptr;
+  return &loadedDriver();
+}
 
 Result<void> checkProcess() noexcept {
   const std::uint64_t initialised = driver().process.load(std::memory_order_relaxed);

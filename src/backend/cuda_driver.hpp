@@ -15,6 +15,10 @@ Result<const api::Functions*> openDriver() noexcept;
 /// The functions, for what exists only because openDriver() has succeeded.
 const api::Functions& loadedDriver() noexcept;
 
+/// The functions, for asking about what others have made; null when this process has not loaded the driver,
+/// or is the child of one that had. Initialises nothing: until somebody does, every function says so.
+const api::Functions* driverOfThisProcess() noexcept;
+
 /// Fails in a forked child: there nothing of CUDA works, and nothing of the parent's may be freed.
 Result<void> checkProcess() noexcept;
 inline bool inForkedChild() noexcept { return !checkProcess(); }

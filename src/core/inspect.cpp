@@ -1,3 +1,4 @@
+#include <backend/registry.hpp>
 #include <base/align.hpp>
 #include <base/guarded.hpp>
 #include <base/library_error.hpp>
@@ -6,7 +7,9 @@
 #include <rdmagpu/inspect.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 namespace rdmagpu {
 
@@ -28,6 +31,16 @@ const char* name(MemoryKind kind) noexcept {
     return "device";
   case MemoryKind::Mixed:
     return "mixed";
+  case MemoryKind::Gpu:
+    return "gpu";
+  case MemoryKind::GpuVirtual:
+    return "gpu-virtual";
+  case MemoryKind::GpuPool:
+    return "gpu-pool";
+  case MemoryKind::Managed:
+    return "managed";
+  case MemoryKind::PinnedHost:
+    return "pinned-host";
   }
   return "?";
 }
@@ -85,6 +98,12 @@ void judge(MemoryFacts& facts) {
     facts.peerUsable = Answer::Unknown;
     facts.why = "the range spans mappings of different kinds: look at each by itself";
     break;
+  case MemoryKind::Gpu:
+  case MemoryKind::GpuVirtual:
+  case MemoryKind::GpuPool:
+  case MemoryKind::Managed:
+  case MemoryKind::PinnedHost:
+    break; // a backend has judged it
   }
 }
 
@@ -133,6 +152,32 @@ Result<MemoryFacts> look(std::uintptr_t begin, std::uintptr_t end) {
   return facts;
 }
 
+/// What the first backend that knows the memory says of it; nullopt when none does.
+Result<std::optional<MemoryFacts>> askDrivers(std::uintptr_t begin, std::size_t size) {
+  for(const backend::Backend* backend : backend::all()) {
+    auto told = backend->inspect(begin, size);
+    if(!told || *told)
+      return told;
+  }
+  return std::optional<MemoryFacts>{};
+}
+
+Result<MemoryFacts> lookAndAsk(std::uintptr_t begin, std::size_t size) {
+  auto told = askDrivers(begin, size);
+  if(!told)
+    return told.error();
+  if(*told && (*told)->kind != MemoryKind::PinnedHost) {
+    (*told)->aligned64K = begin % gpuPageBytes == 0;
+    return **std::move(told);
+  }
+  auto facts = look(begin, begin + size);
+  if(facts && *told) {
+    facts->kind = MemoryKind::PinnedHost; // its pages are as the kernel says
+    facts->gpu = std::move((*told)->gpu);
+  }
+  return facts;
+}
+
 } // namespace
 
 Result<MemoryFacts> inspect(const void* pointer, std::size_t size) {
@@ -141,7 +186,7 @@ Result<MemoryFacts> inspect(const void* pointer, std::size_t size) {
     const auto begin = reinterpret_cast<std::uintptr_t>(pointer); // compared with the kernel's numbers
     if(!pointer || size == 0 || begin + size < begin)
       return libraryError(call, LibraryCode::NotMapped, size);
-    return look(begin, begin + size);
+    return lookAndAsk(begin, size);
   });
 }
 

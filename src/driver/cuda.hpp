@@ -52,7 +52,19 @@ enum class DeviceAttribute : std::uint32_t {
   DmaBufSupported = 124,
 };
 
-enum class PointerAttribute : std::uint32_t { SyncMemops = 6, IsGpuDirectRdmaCapable = 15 };
+enum class PointerAttribute : std::uint32_t {
+  OwningContext = 1,
+  MemoryType = 2,
+  SyncMemops = 6,
+  IsManaged = 8,
+  DeviceOrdinal = 9,
+  RangeStartAddr = 11,
+  RangeSize = 12,
+  IsGpuDirectRdmaCapable = 15,
+  MempoolHandle = 17,
+  MappingSize = 18,
+};
+enum class MemoryType : std::uint32_t { Host = 1, Device = 2 };
 
 enum class AllocationType : std::uint32_t { Pinned = 1 };
 enum class HandleType : std::uint32_t { None = 0, PosixFileDescriptor = 1 };

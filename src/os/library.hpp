@@ -10,6 +10,8 @@ class Library final : public SymbolSource {
 public:
   /// Opens by soname, which is static text. One that is not there is DriverAbsent.
   static Result<Library> open(const char* soname) noexcept;
+  /// Whether this process has it loaded, whoever has done so. Loads nothing.
+  static bool isLoaded(const char* soname) noexcept;
   void* find(const char* symbol) noexcept override;
 
 private:

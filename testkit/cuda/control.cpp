@@ -13,9 +13,9 @@ namespace {
 /// Whether a call gives something back. A fault does not keep it from doing so: what the driver
 /// refuses to release nobody could release.
 bool givesBack(const char* name) {
-  for(const char* known :
-      {"cuMemUnmap", "cuMemAddressFree", "cuMemRelease", "cuMemFree_v2", "cuCtxPopCurrent_v2",
-       "cuDevicePrimaryCtxRelease_v2", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuMemHostUnregister"}) {
+  for(const char* known : {"cuMemUnmap", "cuMemAddressFree", "cuMemRelease", "cuMemFree_v2",
+                           "cuCtxPopCurrent_v2", "cuDevicePrimaryCtxRelease_v2", "cuStreamDestroy_v2",
+                           "cuEventDestroy_v2", "cuMemHostUnregister", "cuMemFreeAsync", "cuMemFreeHost"}) {
     if(std::strcmp(name, known) == 0)
       return true;
   }

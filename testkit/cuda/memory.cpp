@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 using namespace rdmagpu::standin::cuda;
-using rdmagpu::driver::cuda::PointerAttribute;
 
 namespace rdmagpu::standin::cuda {
 namespace {
@@ -19,7 +18,44 @@ void release(std::map<DevicePtr, Plain>::iterator it) {
   state().plain.erase(it);
 }
 
+Status freePlain(const char* call, DevicePtr address, Status outcome) {
+  if(address == 0)
+    return outcome;
+  const auto it = state().plain.find(address);
+  if(it == state().plain.end())
+    return misuse(call, "not what was allocated, or freed already");
+  if(deviceMemoryIsInUse(address, it->second.bytes))
+    return misuse(call, "a copy is under way there");
+  release(it);
+  return outcome;
+}
+
 } // namespace
+
+Status takePlain(DevicePtr* address, std::size_t bytes, PlainKind kind) {
+  if(const Status status = checkContext(); status != Status::Success)
+    return status;
+  if(!address || bytes == 0)
+    return Status::InvalidValue;
+  if(bytes > state().profile->memory - state().used)
+    return Status::OutOfMemory;
+  const std::size_t blockBytes = bytes + 2 * granularity;
+  void* const block =
+      mmap(nullptr, blockBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if(block == MAP_FAILED)
+    return Status::OutOfMemory;
+  const DevicePtr aligned = (devicePtr(block) + granularity - 1) / granularity * granularity;
+  *address = kind == PlainKind::Alloc && bytes < smallBytes ? aligned + smallOffset : aligned;
+  state().plain.emplace(*address, Plain{.kind = kind,
+                                        .device = deviceOf(current()),
+                                        .syncMemops = kind == PlainKind::Managed,
+                                        .bytes = bytes,
+                                        .block = block,
+                                        .blockBytes = blockBytes,
+                                        .owner = kind == PlainKind::Pool ? nullptr : current()});
+  state().used += bytes;
+  return Status::Success;
+}
 
 const Plain* plainOf(DevicePtr address, DevicePtr* start) {
   auto it = state().plain.upper_bound(address);
@@ -72,24 +108,36 @@ RDMAGPU_STANDIN_API Status cuMemGetInfo_v2(std::size_t* free, std::size_t* total
 
 RDMAGPU_STANDIN_API Status cuMemAlloc_v2(DevicePtr* address, std::size_t bytes) {
   const Call call{"cuMemAlloc_v2"};
+  return call.refused() ? call.refusal() : takePlain(address, bytes, PlainKind::Alloc);
+}
+
+RDMAGPU_STANDIN_API Status cuMemAllocManaged(DevicePtr* address, std::size_t bytes, unsigned flags) {
+  const Call call{"cuMemAllocManaged"};
   if(call.refused())
     return call.refusal();
-  if(const Status status = checkContext(); status != Status::Success)
+  constexpr unsigned toAll = 1;
+  constexpr unsigned toHost = 2;
+  return flags == toAll || flags == toHost ? takePlain(address, bytes, PlainKind::Managed)
+                                           : Status::InvalidValue;
+}
+
+RDMAGPU_STANDIN_API Status cuMemAllocAsync(DevicePtr* address, std::size_t bytes, Stream stream) {
+  const Call call{"cuMemAllocAsync"};
+  if(call.refused())
+    return call.refusal();
+  if(const Status status = checkStream(stream); status != Status::Success)
     return status;
-  if(!address || bytes == 0)
-    return Status::InvalidValue;
-  if(bytes > state().profile->memory - state().used)
-    return Status::OutOfMemory;
-  const std::size_t blockBytes = bytes + 2 * granularity;
-  void* const block =
-      mmap(nullptr, blockBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if(block == MAP_FAILED)
-    return Status::OutOfMemory;
-  const DevicePtr aligned = (devicePtr(block) + granularity - 1) / granularity * granularity;
-  *address = bytes < smallBytes ? aligned + smallOffset : aligned;
-  state().plain.emplace(*address, Plain{bytes, block, blockBytes, current()});
-  state().used += bytes;
-  return Status::Success;
+  return takePlain(address, bytes, PlainKind::Pool); // at once, which is as good as in the stream's order
+}
+
+RDMAGPU_STANDIN_API Status cuMemFreeAsync(DevicePtr address, Stream stream) {
+  const Call call{"cuMemFreeAsync"};
+  if(call.refused())
+    return call.refusal();
+  if(const Status status = checkStream(stream); status != Status::Success)
+    return status;
+  finishWork(stream);
+  return freePlain("cuMemFreeAsync", address, call.outcome());
 }
 
 RDMAGPU_STANDIN_API Status cuMemFree_v2(DevicePtr address) {
@@ -98,39 +146,7 @@ RDMAGPU_STANDIN_API Status cuMemFree_v2(DevicePtr address) {
     return call.refusal();
   if(checkContext() == Status::ContextIsDestroyed) // none is needed, but this
     return Status::ContextIsDestroyed;
-  if(address == 0)
-    return call.outcome();
-  const auto it = state().plain.find(address);
-  if(it == state().plain.end())
-    return misuse("cuMemFree_v2", "not what cuMemAlloc returned, or freed already");
-  if(deviceMemoryIsInUse(address, it->second.bytes))
-    return misuse("cuMemFree_v2", "a copy is under way there");
-  release(it);
-  return call.outcome();
-}
-
-RDMAGPU_STANDIN_API Status cuPointerGetAttribute(void* value, PointerAttribute attribute, DevicePtr address) {
-  const Call call{"cuPointerGetAttribute"};
-  if(call.refused())
-    return call.refusal();
-  const Mapping* mapping = mappingOf(address);
-  if(!value || attribute != PointerAttribute::IsGpuDirectRdmaCapable || (!mapping && !plainOf(address)))
-    return Status::InvalidValue;
-  const bool capable = mapping ? mapping->memory->prop.allocFlags.gpuDirectRdmaCapable &&
-                                     !mapping->memory->imported && state().profile->vmmIsCapable
-                               : state().profile->rdma != 0;
-  *static_cast<int*>(value) = capable;
-  return Status::Success;
-}
-
-RDMAGPU_STANDIN_API Status cuPointerSetAttribute(const void*, PointerAttribute attribute, DevicePtr address) {
-  const Call call{"cuPointerSetAttribute"};
-  if(call.refused())
-    return call.refusal();
-  if(mappingOf(address))
-    return Status::NotSupported;
-  const bool good = attribute == PointerAttribute::SyncMemops && plainOf(address);
-  return good ? Status::Success : Status::InvalidValue;
+  return freePlain("cuMemFree_v2", address, call.outcome());
 }
 
 RDMAGPU_STANDIN_API Status cuMemGetHandleForAddressRange(void* handle, DevicePtr address, std::size_t bytes,
@@ -142,7 +158,9 @@ RDMAGPU_STANDIN_API Status cuMemGetHandleForAddressRange(void* handle, DevicePtr
     return Status::InvalidValue;
   if(const Status status = checkContext(); status != Status::Success)
     return status;
-  if(type != RangeHandleType::DmaBufFd || !isMemory(address, bytes, noAccess))
+  const Plain* const plain = plainOf(address);
+  if(type != RangeHandleType::DmaBufFd || !isMemory(address, bytes, noAccess) ||
+     (plain && plain->kind == PlainKind::Managed))
     return Status::InvalidValue;
   if(state().profile->dmaBuf != 1 || flags == 1)
     return Status::NotSupported;

@@ -50,11 +50,16 @@ struct Mapping {
   AccessFlags access{noAccess};
 };
 
+enum class PlainKind : std::uint8_t { Alloc, Pool, Managed };
+
 struct Plain {
+  PlainKind kind{};
+  int device{};
+  bool syncMemops{};
   std::size_t bytes{};
   void* block{}; ///< What was mapped for it.
   std::size_t blockBytes{};
-  Context owner{};
+  Context owner{}; ///< Null: it outlives every context.
 };
 
 /// One piece of a stream's work.
@@ -88,6 +93,7 @@ struct Record {
 struct Registered {
   std::size_t bytes{};
   Context context{};
+  bool allocated{}; ///< By cuMemHostAlloc, which it goes back to.
 };
 
 struct State {
@@ -147,12 +153,20 @@ Status checkContext();
 int deviceOf(Context);
 /// The stream that a handle stands for: its own, or the current context's default stream.
 Stream resolve(Stream);
+/// Success, or why the stream cannot be used in the current context.
+Status checkStream(Stream);
 /// Executes all that the stream was given.
 void finishWork(Stream);
 /// Whether a copy into or out of that range has not been executed.
 bool deviceMemoryIsInUse(DevicePtr address, std::size_t bytes);
 /// Executes a context's work, and forgets its streams, events and registrations.
 void endWorkOf(Context);
+/// Takes memory that is no mapping, in the current context.
+Status takePlain(DevicePtr* address, std::size_t bytes, PlainKind);
+/// Forgets what host memory was pinned in a context that has gone.
+void forgetRegistrationsOf(Context);
+/// Whether a copy into or out of that pinned host memory has not been executed.
+bool hostMemoryIsInUse(std::uintptr_t address, std::size_t bytes);
 /// Gives back what lives in a context that has gone.
 void freeOwnedBy(Context);
 /// The driver takes down what there is, as at the end of a process.
@@ -169,7 +183,13 @@ bool isMemory(DevicePtr address, std::size_t bytes, AccessFlags wanted);
 /// The mapping or plain allocation that holds the address; null where it does not.
 const Mapping* mappingOf(DevicePtr address, DevicePtr* start = nullptr);
 const Plain* plainOf(DevicePtr address, DevicePtr* start = nullptr);
+/// The pinned host memory that holds the address; null where there is none.
+const Registered* registeredOf(std::uintptr_t address, std::uintptr_t* start = nullptr);
 
+inline bool overlaps(std::uintptr_t a, std::size_t aBytes, std::uintptr_t b, std::size_t bBytes) {
+  return a < b + bBytes && b < a + aBytes;
+}
+inline std::uintptr_t number(const void* host) { return reinterpret_cast<std::uintptr_t>(host); }
 inline void* hostView(DevicePtr address) { return reinterpret_cast<void*>(address); }
 inline DevicePtr devicePtr(void* view) { return reinterpret_cast<DevicePtr>(view); }
 

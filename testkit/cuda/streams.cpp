@@ -53,33 +53,28 @@ void complete(const Record& record) {
     runUpTo(*work, record.number);
 }
 
-bool overlaps(std::uintptr_t a, std::size_t aBytes, std::uintptr_t b, std::size_t bBytes) {
-  return a < b + bBytes && b < a + aBytes;
-}
-
-std::uintptr_t number(const void* host) { return reinterpret_cast<std::uintptr_t>(host); }
-
 bool isRegistered(const void* host, std::size_t bytes) {
-  const auto& all = state().registered;
-  auto it = all.upper_bound(number(host));
-  if(it == all.begin())
-    return false;
-  --it;
-  return number(host) + bytes <= it->first + it->second.bytes;
+  std::uintptr_t start{};
+  const Registered* pinned = registeredOf(number(host), &start);
+  return pinned && number(host) + bytes <= start + pinned->bytes;
 }
 
 Status checkCopy(Stream stream, DevicePtr address, std::size_t bytes, AccessFlags wanted) {
+  if(const Status status = checkStream(stream); status != Status::Success)
+    return status;
+  return bytes == 0 || isMemory(address, bytes, wanted) ? Status::Success : Status::InvalidValue;
+}
+
+} // namespace
+
+Status checkStream(Stream stream) {
   if(const Status status = checkContext(); status != Status::Success)
     return status;
   const Work* work = find(resolve(stream));
   if(!work)
     return Status::InvalidHandle;
-  if(work->context != current())
-    return Status::InvalidContext;
-  return bytes == 0 || isMemory(address, bytes, wanted) ? Status::Success : Status::InvalidValue;
+  return work->context == current() ? Status::Success : Status::InvalidContext;
 }
-
-} // namespace
 
 Stream resolve(Stream stream) {
   const auto handle = reinterpret_cast<std::uintptr_t>(stream);
@@ -102,6 +97,15 @@ bool deviceMemoryIsInUse(DevicePtr address, std::size_t bytes) {
   });
 }
 
+bool hostMemoryIsInUse(std::uintptr_t address, std::size_t bytes) {
+  return std::any_of(state().streams.begin(), state().streams.end(), [&](const auto& entry) {
+    return std::any_of(entry.second.operations.begin(), entry.second.operations.end(),
+                       [&](const Operation& o) {
+                         return o.staged.empty() && overlaps(number(o.host), o.bytes, address, bytes);
+                       });
+  });
+}
+
 void endWorkOf(Context context) {
   auto& streams = state().streams;
   for(auto it = streams.begin(); it != streams.end();) {
@@ -110,14 +114,13 @@ void endWorkOf(Context context) {
     it = it->second.context == context ? streams.erase(it) : std::next(it);
   }
   std::erase_if(state().events, [&](const auto& entry) { return entry.second.context == context; });
-  std::erase_if(state().registered, [&](const auto& entry) { return entry.second.context == context; });
+  forgetRegistrationsOf(context);
 }
 
 } // namespace rdmagpu::standin::cuda
 
 using namespace rdmagpu::standin::cuda;
 using rdmagpu::driver::cuda::EventFlags;
-using rdmagpu::driver::cuda::HostRegisterFlags;
 using rdmagpu::driver::cuda::StreamFlags;
 
 RDMAGPU_STANDIN_API Status cuStreamCreate(Stream* stream, StreamFlags flags) {
@@ -264,44 +267,6 @@ RDMAGPU_STANDIN_API Status cuMemcpyDtoHAsync_v2(void* to, DevicePtr from, std::s
   if(!isRegistered(to, bytes)) // to pageable memory the call copies before it returns
     finishWork(stream);
   return Status::Success;
-}
-
-RDMAGPU_STANDIN_API Status cuMemHostRegister_v2(void* host, std::size_t bytes, HostRegisterFlags flags) {
-  const Call call{"cuMemHostRegister_v2"};
-  if(call.refused())
-    return call.refusal();
-  if(const Status status = checkContext(); status != Status::Success)
-    return status;
-  if(!host || bytes == 0 || static_cast<unsigned>(flags) > static_cast<unsigned>(HostRegisterFlags::Portable))
-    return Status::InvalidValue;
-  const auto& all = state().registered;
-  const bool taken = std::any_of(all.begin(), all.end(), [&](const auto& entry) {
-    return overlaps(entry.first, entry.second.bytes, number(host), bytes);
-  });
-  if(taken)
-    return Status::HostMemoryAlreadyRegistered;
-  state().registered.emplace(number(host), Registered{bytes, current()});
-  return Status::Success;
-}
-
-RDMAGPU_STANDIN_API Status cuMemHostUnregister(void* host) {
-  const Call call{"cuMemHostUnregister"};
-  if(call.refused())
-    return call.refusal();
-  if(const Status status = checkContext(); status != Status::Success)
-    return status;
-  const auto it = state().registered.find(number(host));
-  if(it == state().registered.end())
-    return Status::HostMemoryNotRegistered;
-  for(const auto& [stream, work] : state().streams) {
-    for(const Operation& operation : work.operations) {
-      if(operation.staged.empty() &&
-         overlaps(number(operation.host), operation.bytes, it->first, it->second.bytes))
-        return misuse("cuMemHostUnregister", "a copy is under way there");
-    }
-  }
-  state().registered.erase(it);
-  return call.outcome();
 }
 
 /// How often an event that is recorded from now on is not ready when it is asked, before it is. Work is

@@ -27,7 +27,7 @@ TEST(Names, AreDistinct) {
   expectDistinctNames(Answer::Yes);
   expectDistinctNames(Agent::Device);
   expectDistinctNames(HandoffKind::DmaBuf);
-  expectDistinctNames(MemoryKind::Mixed);
+  expectDistinctNames(MemoryKind::PinnedHost);
   expectDistinctNames(PinnedBy::LevelZero);
   expectDistinctNames(CudaMemory::MemAlloc);
   expectDistinctNames(RdmaGpuApi::PciP2p);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <limits>
 #include <string>
 
@@ -22,6 +23,15 @@ struct CudaDriver {
   driver::Fn<"cuDevicePrimaryCtxGetState", api::Status(api::Device, unsigned*, int*)> primaryCtxGetState{
       functions.load};
   driver::Fn<"cuMemGetInfo_v2", api::Status(std::size_t*, std::size_t*)> memGetInfo{functions.load};
+
+  // What rdmagpu does not allocate, but looks at.
+  driver::Fn<"cuMemAllocAsync", api::Status(api::DevicePtr*, std::size_t, api::Stream)> memAllocAsync{
+      functions.load};
+  driver::Fn<"cuMemFreeAsync", api::Status(api::DevicePtr, api::Stream)> memFreeAsync{functions.load};
+  driver::Fn<"cuMemAllocManaged", api::Status(api::DevicePtr*, std::size_t, unsigned)> memAllocManaged{
+      functions.load};
+  driver::Fn<"cuMemHostAlloc", api::Status(void**, std::size_t, unsigned)> memHostAlloc{functions.load};
+  driver::Fn<"cuMemFreeHost", api::Status(void*)> memFreeHost{functions.load};
 
   int deviceCount() const;
   api::Context current() const;

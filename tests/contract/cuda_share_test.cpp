@@ -1,4 +1,5 @@
 #include <contract/cuda_driver.hpp>
+#include <rdmagpu/inspect.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,6 +37,11 @@ TEST(CudaShareChild, SeesTheSlotsAndWritesToThem) {
   ASSERT_TRUE(buffer->download(3, bytes));
   EXPECT_EQ(bytes, filled(33));
   ASSERT_TRUE(buffer->upload(0, filled(44)));
+  const auto told = inspect(buffer->slot(3).gpuVA, buffer->slot(3).size);
+  ASSERT_TRUE(told) << told.error().message();
+  EXPECT_EQ(told->kind, MemoryKind::GpuVirtual);
+  EXPECT_EQ(told->peerUsable, Answer::No);
+  EXPECT_NE(told->why.find("shared"), std::string::npos);
 }
 
 TEST(CudaShareChild, CannotShareThemAgain) {

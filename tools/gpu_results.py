@@ -3,28 +3,26 @@
 import collections
 import json
 import pathlib
-import subprocess
 import sys
 
 SKIPPED = "Skipped\n"  # what GoogleTest writes above a skipped test's reason
 
 
-def commit_of(root):
-    told = subprocess.run(["git", "-C", root, "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
-    return told.stdout.strip() or "unknown"
+def text_of(folder, name):
+    return (folder / name).read_text(encoding="utf-8").strip()
 
 
 def suite(folder, name):
     """What a program of tests answered; a sentence where it could not be built."""
     if not (folder / f"{name}.json").exists():
         return "skipped: not built, configure.log says why"
-    suites = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    suites = json.loads(text_of(folder, f"{name}.json"))
     tests = [
         (f"{suite['name']}.{test['name']}", test)
         for suite in suites["testsuites"]
         for test in suite["testsuite"]
     ]
-    log = (folder / f"{name}.log").read_text(encoding="utf-8").split(SKIPPED)[1:]
+    log = text_of(folder, f"{name}.log").split(SKIPPED)[1:]
     reasons = collections.Counter(part.splitlines()[0] for part in log)
     return {
         "date": suites["timestamp"],
@@ -35,46 +33,55 @@ def suite(folder, name):
 
 
 def compilation(folder):
-    log = (folder / "nvcc.log").read_text(encoding="utf-8")
+    log = text_of(folder, "nvcc.log")
     if "No tests were found" in log:
         return "skipped: no cuda.h or no nvcc"
     return "passed" if "100% tests passed" in log else "failed"
 
 
 def creation(folder):
-    told = json.loads((folder / "cuda_create.json").read_text(encoding="utf-8"))
+    told = json.loads(text_of(folder, "cuda_create.json"))
     context = told["context"]
     counters = ("ours_us", "theirs_us", "ratio", "free_us", "their_free_us")
     rows = {
         row["name"].split("/iterations")[0]: {name: round(row[name], 3) for name in counters if name in row}
         for row in told["benchmarks"]
     }
-    first = {name: float(context[name]) for name in ("cu_init_us", "first_buffer_after_cu_init_us") if name in context}
+    told_beside = ("cu_init_us", "first_buffer_after_cu_init_us", "requested_bytes", "committed_bytes")
+    first = {name: float(context[name]) for name in told_beside if name in context}
     return {"cpus": context["num_cpus"], **first, "rows": rows}
 
 
-def results(folder, commit):
-    core = json.loads((folder / "cuda_core.json").read_text(encoding="utf-8"))
-    before = (folder / "before.txt").read_text(encoding="utf-8").strip()
-    after = (folder / "after.txt").read_text(encoding="utf-8").strip()
+def streams(folder):
+    """What the program reported of each clip and direction; a sentence where there was no program."""
+    counters = ("api", "path", "proof", "frames", "checked", "mismatches", "drops", "underruns", "bytes_per_second", "latency_ns")
+    told = {}
+    for file in sorted(folder.glob("stream_*.json")):
+        report = json.loads(file.read_text(encoding="utf-8"))
+        told[file.stem] = {name: report[name] for name in counters if name in report} if "error" not in report else report
+    return told or "skipped: there was no program"
+
+
+def results(folder):
     return {
-        "commit": commit,
-        "gpu_driver_used_before": before,
-        "gpu_driver_used_after": after,
+        "commit": text_of(folder, "commit.txt"),
+        "gpu_driver_used_before": text_of(folder, "before.txt"),
+        "gpu_driver_used_after": text_of(folder, "after.txt"),
         "contract": suite(folder, "contract"),
         "abi": suite(folder, "abi"),
         "interop": suite(folder, "interop"),
         "nvcc": compilation(folder),
         "creation": creation(folder),
-        "creation_with_cuda_core": core,
+        "creation_with_cuda_core": json.loads(text_of(folder, "cuda_core.json")),
+        "stream": streams(folder),
+        "trace": text_of(folder, "replay.log").splitlines()[-1],
     }
 
 
 def main():
     if len(sys.argv) != 2:
         sys.exit("usage: tools/gpu_results.py DIR    (what tools/gpu-check --out DIR has written)")
-    root = pathlib.Path(__file__).resolve().parents[1]
-    json.dump(results(pathlib.Path(sys.argv[1]), commit_of(root)), sys.stdout, indent=1)
+    json.dump(results(pathlib.Path(sys.argv[1])), sys.stdout, indent=1)
     print()
 
 

@@ -29,37 +29,48 @@ class GpuResults(tree.TreeTest):
         self.write("cuda_create.json", json.dumps({"context": {"num_cpus": 16}, "benchmarks": [row]}))
         self.write("cuda_core.json", '{"skipped": "cuda.core: none"}')
         self.write("nvcc.log", "No tests were found!!!\n")
+        self.write("commit.txt", "abc\n")
+        self.write("stream_1080p_capture.json", '{"frames": 129, "mismatches": 0, "facts": {}}')
+        self.write("stream_1080p_playout.json", '{"error": {"kind": "Unsupported"}}')
+        self.write("replay.log", "109353 calls\n0 divergences\n")
         self.write("before.txt", "NVIDIA H200, 580.159.04, 0 MiB\n")
         self.write("after.txt", "NVIDIA H200, 580.159.04, 1 MiB\n")
 
     def test_failures_and_reasons_are_told_apart_from_what_passed(self):
-        contract = gpu_results.results(self.root, "abc")["contract"]
+        contract = gpu_results.results(self.root)["contract"]
         self.assertEqual(contract["passed"], 1)
         self.assertEqual(contract["failed"], ["Cuda.Breaks"])
         self.assertEqual(contract["skipped"], {"this machine has one GPU": 2})
 
     def test_what_needs_the_toolkit_says_so_where_it_is_not(self):
-        told = gpu_results.results(self.root, "abc")
+        told = gpu_results.results(self.root)
         self.assertTrue(told["abi"].startswith("skipped"))
         self.assertTrue(told["nvcc"].startswith("skipped"))
 
     def test_compilation_passes_or_fails(self):
         self.write("nvcc.log", "100% tests passed, 0 tests failed out of 1\n")
-        self.assertEqual(gpu_results.results(self.root, "abc")["nvcc"], "passed")
+        self.assertEqual(gpu_results.results(self.root)["nvcc"], "passed")
         self.write("nvcc.log", "0% tests passed, 1 tests failed out of 1\n")
-        self.assertEqual(gpu_results.results(self.root, "abc")["nvcc"], "failed")
+        self.assertEqual(gpu_results.results(self.root)["nvcc"], "failed")
 
     def test_memory_that_was_not_given_back_shows(self):
-        told = gpu_results.results(self.root, "abc")
+        told = gpu_results.results(self.root)
         self.assertNotEqual(told["gpu_driver_used_before"], told["gpu_driver_used_after"])
 
     def test_rows_carry_the_ratios(self):
-        rows = gpu_results.results(self.root, "abc")["creation"]["rows"]
+        rows = gpu_results.results(self.root)["creation"]["rows"]
         self.assertEqual(rows, {"Create/slots:64": {"ours_us": 2.0, "theirs_us": 1.0, "ratio": 2.0}})
 
+    def test_a_stream_tells_its_counts_or_its_error(self):
+        told = gpu_results.results(self.root)["stream"]
+        self.assertEqual(told["stream_1080p_capture"], {"frames": 129, "mismatches": 0})
+        self.assertEqual(told["stream_1080p_playout"], {"error": {"kind": "Unsupported"}})
+
+    def test_trace_tells_its_last_line(self):
+        self.assertEqual(gpu_results.results(self.root)["trace"], "0 divergences")
 
     def test_what_was_skipped_says_why(self):
-        told = gpu_results.results(self.root, "abc")["creation_with_cuda_core"]
+        told = gpu_results.results(self.root)["creation_with_cuda_core"]
         self.assertEqual(told, {"skipped": "cuda.core: none"})
 
 

@@ -116,8 +116,9 @@ std::vector<std::pair<std::string, std::string>> memoryFacts(const RdmaGpuBuffer
 }
 
 std::string memoryLine(const BufferFacts& facts) {
-  std::string text =
-      fmt::format("{}, {} slots of {} bytes", name(facts.api), facts.slotCount, facts.slotStride);
+  const bool cuda = facts.cudaMemory != CudaMemory::Auto;
+  std::string text = fmt::format("{}{}{}, {} slots of {} bytes", name(facts.api), cuda ? " " : "",
+                                 cuda ? name(facts.cudaMemory) : "", facts.slotCount, facts.slotStride);
   if(facts.api != RdmaGpuApi::HostFallback)
     return text + fmt::format(" on {}", facts.device);
   text += facts.memfd ? ", memfd" : ", anonymous";

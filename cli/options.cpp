@@ -180,8 +180,9 @@ void addPeer(CLI::App& app, PeerOption& peer) {
 
 void addStreamPeer(CLI::App& app, PeerOption& peer) {
   addParsed(app, "--peer", peer, parsePeer,
-            "The device on the other side of the slots: software (the default), which runs on the CPU; "
-            "software:tear@3 (or stop, late) does that wrong at frame 3, to try the checks")
+            "The device on the other side of the slots: software (the default), which runs on the CPU, and "
+            "reaches a GPU's slots by its copy engine; software:tear@3 (or stop, late) does that wrong at "
+            "frame 3, to try the checks")
       ->type_name("PEER")
       ->group("Transport");
 }

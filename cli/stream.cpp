@@ -12,6 +12,8 @@
 #include "stream/run.hpp"
 #include "stream/stream_options.hpp"
 
+#include <rdmagpu/copy_queue.hpp>
+
 #include <fmt/core.h>
 
 #include <cstdio>
@@ -76,14 +78,41 @@ Step<RdmaGpuBuffer> allocate(const StreamOptions& options, std::size_t frameByte
   return {.value = std::move(*buffer)};
 }
 
-Step<SoftwarePeer> makePeer(const StreamOptions& options, FrameRate rate, const RdmaGpuBuffer& buffer) {
+/// Slots that no CPU can address: only a copy engine moves frames into and out of them.
+CopyingGpu copyingGpu(const RdmaGpuBuffer& buffer) {
+  return buffer.backend() == RdmaGpuApi::HostFallback ? std::nullopt : buffer.facts().pci;
+}
+
+Step<CopyQueue> makeQueue(const RdmaGpuBuffer& buffer) {
+  auto queue = CopyQueue::make(buffer);
+  if(!queue)
+    return {.failure = failureOf(queue.error())};
+  return {.value = std::move(*queue)};
+}
+
+/// Whether frames can be pinned for the GPU shows with the first: if not they are moved all the same, slower.
+std::optional<Failure> tryPinning(const StreamOptions& options, const PciAddress& gpu,
+                                  std::size_t frameBytes) {
+  const GpuPin pin = options.buffer.gpuPin == GpuPin::Require ? GpuPin::Require : GpuPin::Try;
+  const auto frame = pinnedFrame(frameBytes, gpu, pin);
+  if(!frame)
+    return failureOf(frame.error());
+  if(const Error& error = frame->facts().pinError; error.kind != Errc::None)
+    printNote(fmt::format("stream: frames lie in memory that is not pinned for the GPU, which is slow: {}",
+                          error.message()));
+  return {};
+}
+
+Step<SoftwarePeer> makePeer(const StreamOptions& options, FrameRate rate, const RdmaGpuBuffer& buffer,
+                            CopyQueue* queue) {
   std::vector<PeerSlot> slots;
   for(std::size_t i = 0; i < buffer.slotCount(); ++i)
     slots.push_back({buffer.handoff(i), buffer.slot(i).size});
   auto peer = SoftwarePeer::make({.slots = slots,
                                   .rate = rate,
                                   .misbehaviour = options.peer.misbehaviour,
-                                  .misbehaveAt = options.peer.misbehaveAt});
+                                  .misbehaveAt = options.peer.misbehaveAt,
+                                  .copyThrough = queue});
   if(!peer)
     return {.failure = failureOf(peer.error())};
   return {.value = std::move(*peer)};
@@ -99,11 +128,11 @@ std::uint64_t roomToPreload(std::size_t frameBytes) {
 }
 
 Step<std::unique_ptr<FrameFeed>> makeFeed(const StreamOptions& options, FrameReader& reader,
-                                          const SlotRing& ring) {
+                                          const SlotRing& ring, const CopyingGpu& gpu) {
   if(!options.preload) {
     try {
       return {.value = std::make_unique<ReadAheadFeed>(FrameSequence(reader, options.rounds, options.frames),
-                                                       options.check, ring, stopFlag())};
+                                                       options.check, ring, stopFlag(), gpu)};
     } catch(const std::system_error& refused) {
       return {.failure = Failure{.kind = "OutOfMemory",
                                  .message = fmt::format("no thread can be started to read with: {}",
@@ -112,7 +141,7 @@ Step<std::unique_ptr<FrameFeed>> makeFeed(const StreamOptions& options, FrameRea
     }
   }
   auto feed = PreloadedFeed::load(reader, options.check, options.rounds, options.frames,
-                                  roomToPreload(reader.frameBytes()));
+                                  roomToPreload(reader.frameBytes()), gpu);
   if(!feed)
     return {.failure = failureOf(feed.error())};
   return {.value = std::move(*feed)};
@@ -132,7 +161,7 @@ Proof proofOf(const RdmaGpuBuffer& buffer, bool playout, const CheckCounts& chec
   if(check.checked == 0)
     return proof;
   (playout ? proof.read : proof.written) = check.mismatches == 0 ? Answer::Yes : Answer::No;
-  proof.by = Agent::Software;
+  proof.by = moverOf(buffer.facts());
   return proof;
 }
 
@@ -210,7 +239,18 @@ int runStream(const StreamOptions& options) {
     return refuse(options, report, *buffer.failure);
   report.memory = buffer.value->facts();
   report.proof = buffer.value->proof();
-  auto peer = makePeer(options, *rate.value, *buffer.value);
+  const CopyingGpu gpu = copyingGpu(*buffer.value);
+  auto peersQueue = makeQueue(*buffer.value);
+  auto queue = makeQueue(*buffer.value);
+  for(const auto& made : {peersQueue.failure, queue.failure}) {
+    if(made)
+      return refuse(options, report, *made);
+  }
+  if(gpu) {
+    if(const auto failure = tryPinning(options, *gpu, input.frameBytes()))
+      return refuse(options, report, *failure);
+  }
+  auto peer = makePeer(options, *rate.value, *buffer.value, gpu ? &*peersQueue.value : nullptr);
   if(peer.failure)
     return refuse(options, report, *peer.failure);
   auto ring = SlotRing::make({options.buffer.slots, options.policy});
@@ -219,13 +259,15 @@ int runStream(const StreamOptions& options) {
   auto out = openOutput(options, input);
   if(out.failure)
     return refuse(options, report, *out.failure);
-  const auto feed = makeFeed(options, input, *ring);
+  const auto feed = makeFeed(options, input, *ring, gpu);
   if(feed.failure)
     return refuse(options, report, *feed.failure);
   FrameCheck check(**feed.value, options.check, options.buffer.slots);
   Tally tally;
   return moveFrames(options, report,
                     {.buffer = *buffer.value,
+                     .queue = *queue.value,
+                     .gpu = gpu,
                      .ring = *ring,
                      .peer = *peer.value,
                      .feed = **feed.value,

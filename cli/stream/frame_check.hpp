@@ -47,6 +47,8 @@ public:
   FrameCheck(FrameFeed& feed, CheckMode mode, std::uint32_t slots)
       : m_feed(feed), m_mode(mode), m_heldBefore(slots) {}
 
+  bool checks(std::uint64_t sequence) const noexcept { return m_mode.checks(sequence); }
+
   /// Reads the slot anew into the bytes that are checked; false when that fails.
   using Reread = std::function<bool()>;
 

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <thread>
 
@@ -53,14 +56,26 @@ private:
   std::optional<Failure> m_failure;
 };
 
+/// A frame that was published, and whose copy may be under way.
+struct Begun {
+  std::uint64_t sequence{};
+  Copy copy{};
+};
+
 class Producer {
 public:
   Producer(const StreamParts& parts, PublishTimes& times, CheckingSink& sink)
       : m_parts(parts), m_times(times), m_sink(sink) {}
+  Producer(const Producer&) = delete;
+  Producer& operator=(const Producer&) = delete;
+  ~Producer() { settleAll(); } // the feed's memory may go
 
   /// Returns once every frame was published, or no more are wanted.
   std::optional<Failure> run() {
+    const std::uint64_t kept = m_parts.feed.framesKept();
     for(std::uint64_t sequence = 0; awaitFrame(); ++sequence) {
+      if(sequence > kept && !settleBefore(sequence - kept))
+        break;
       const std::span<const std::byte> frame = m_parts.feed.next();
       // The peer's clock starts with its first frame, and then there should be no lack of them.
       if(frame.empty() || (sequence == m_parts.ring.slotCount() && !startPeer()))
@@ -68,14 +83,17 @@ public:
       std::uint32_t slot{};
       if(!awaitSlot(slot))
         break;
-      if(const auto put = m_parts.buffer.upload(slot, frame); !put)
+      const auto put = m_parts.queue.upload(slot, frame);
+      if(!put)
         return failureOf(put.error());
+      m_begun.push_back({sequence, *put});
       const std::int64_t now = steadyNow();
       m_times.set(sequence, now);
-      m_parts.ring.publish(slot, now, frame.size());
+      m_parts.ring.publish(slot, now, frame.size(), put->completion());
     }
     if(!m_failure && !m_started && !m_parts.stop.load())
       startPeer();
+    settleAll();
     return m_failure;
   }
 
@@ -108,16 +126,50 @@ private:
 
   /// False when no more frames are wanted.
   bool awaitFrame() {
+    constexpr std::chrono::milliseconds now{0};
     while(goOn()) {
-      if(m_parts.feed.ready(lookAround))
+      if(m_parts.feed.ready(m_begun.empty() ? lookAround : now))
         return true;
+      if(!settleAll())
+        return false;
     }
     return false;
   }
 
+  /// Waits for the oldest copy, and tells the ring, which itself asks seldom.
+  bool settleOldest() {
+    const auto done = m_begun.front().copy.wait();
+    m_begun.pop_front();
+    if(m_parts.gpu)
+      m_parts.ring.notify();
+    if(!done && !m_failure)
+      m_failure = failureOf(done.error());
+    return done.has_value();
+  }
+
+  bool settleBefore(std::uint64_t sequence) {
+    bool good = true;
+    while(!m_begun.empty() && m_begun.front().sequence < sequence)
+      good = settleOldest() && good;
+    return good;
+  }
+
+  bool settleAll() { return settleBefore(std::numeric_limits<std::uint64_t>::max()); }
+
+  /// The peer can give back only what it has got.
+  RingStatus acquire(std::uint32_t& slot) {
+    RingStatus status = m_parts.ring.tryAcquire(slot);
+    while(status == RingStatus::Empty && !m_begun.empty()) {
+      if(!settleOldest())
+        return RingStatus::Closed;
+      status = m_parts.ring.tryAcquire(slot);
+    }
+    return status == RingStatus::Empty ? m_parts.ring.acquire(slot, lookAround) : status;
+  }
+
   bool awaitSlot(std::uint32_t& slot) {
     while(goOn()) {
-      switch(m_parts.ring.acquire(slot, lookAround)) {
+      switch(acquire(slot)) {
       case RingStatus::Ok:
         return true;
       case RingStatus::Empty:
@@ -140,6 +192,7 @@ private:
   bool m_started{};
   bool m_peerLeft{};
   std::optional<Failure> m_failure;
+  std::deque<Begun> m_begun; ///< In order.
 };
 
 /// Published frames that nobody has taken.

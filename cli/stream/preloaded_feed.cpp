@@ -12,11 +12,11 @@ namespace rdmagpu::cli {
 
 Expected<std::unique_ptr<PreloadedFeed>> PreloadedFeed::load(FrameReader& reader, CheckMode check,
                                                              std::uint64_t rounds, std::uint64_t frames,
-                                                             std::uint64_t room) {
+                                                             std::uint64_t room, const CopyingGpu& gpu) {
   std::unique_ptr<PreloadedFeed> feed(new PreloadedFeed(reader.frameBytes()));
   FrameSequence once(reader, 1, frames);
   for(;;) {
-    Frame frame{.memory = FrameMemory(feed->m_frameBytes)};
+    Frame frame{.memory = FrameMemory(feed->m_frameBytes, gpu)};
     const auto status = once.read({frame.memory.data(), feed->m_frameBytes});
     if(!status)
       return status.error();

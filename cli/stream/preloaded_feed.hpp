@@ -5,6 +5,7 @@
 #include "stream/frame_memory.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -15,10 +16,12 @@ namespace rdmagpu::cli {
 class PreloadedFeed final : public FrameFeed {
 public:
   /// Reads the input to its end or to `frames`, whichever is first. More than `room` frames are refused.
-  static Expected<std::unique_ptr<PreloadedFeed>>
-  load(FrameReader& reader, CheckMode check, std::uint64_t rounds, std::uint64_t frames, std::uint64_t room);
+  static Expected<std::unique_ptr<PreloadedFeed>> load(FrameReader& reader, CheckMode check,
+                                                       std::uint64_t rounds, std::uint64_t frames,
+                                                       std::uint64_t room, const CopyingGpu& gpu = {});
 
   std::span<const std::byte> next() override;
+  std::size_t framesKept() const noexcept override { return std::numeric_limits<std::size_t>::max(); }
   bool ready(std::chrono::milliseconds) override { return true; }
   void expectTake() override {}
   std::optional<SourceFrame> source(std::uint64_t sequence) override;

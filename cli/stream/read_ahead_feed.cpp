@@ -12,18 +12,22 @@ namespace {
 
 /// Beside those that may lie in slots: the one being checked, the one being written, and two read ahead.
 constexpr std::size_t framesBesideSlots = 4;
+/// What a GPU's copy engine has under way while the next one is fetched.
+constexpr std::size_t framesBeingCopied = 3;
 constexpr std::chrono::milliseconds lookAtFlag{100};
 
 } // namespace
 
 ReadAheadFeed::ReadAheadFeed(FrameSequence input, CheckMode check, const SlotRing& ring,
-                             std::atomic<bool>& stop)
+                             std::atomic<bool>& stop, const CopyingGpu& gpu)
     : m_input(input),
       m_check(check),
       m_ring(ring),
       m_stop(stop),
+      m_gpu(gpu),
+      m_kept(gpu ? framesBeingCopied : 0),
       m_frameBytes(input.frameBytes()),
-      m_mostFrames(ring.slotCount() + framesBesideSlots),
+      m_mostFrames(ring.slotCount() + framesBesideSlots + m_kept),
       m_thread([this] { run(); }) {}
 
 ReadAheadFeed::~ReadAheadFeed() {
@@ -73,7 +77,7 @@ std::optional<ReadAheadFeed::Frame> ReadAheadFeed::memoryForOne() {
   if(m_stop.load())
     return {};
   if(m_spare.empty()) {
-    Frame frame{.memory = FrameMemory(m_frameBytes)};
+    Frame frame{.memory = FrameMemory(m_frameBytes, m_gpu)};
     ++m_made;
     return frame;
   }
@@ -100,7 +104,7 @@ void ReadAheadFeed::settleLast() {
   const bool published = count != std::exchange(m_publishedCount, count);
   Frame frame = *std::exchange(m_last, std::nullopt);
   if(!published || !m_check.checks(frame.sequence)) {
-    m_spare.push_back(std::move(frame));
+    reuse(std::move(frame));
     return;
   }
   m_published.push_back(std::move(frame));
@@ -123,14 +127,23 @@ void ReadAheadFeed::keepOnlyWanted() {
       ++frame;
       continue;
     }
-    m_spare.push_back(std::move(*frame));
+    reuse(std::move(*frame));
     frame = m_published.erase(frame);
   }
+}
+
+/// Its copy is over once next() was called for the first frame that does not want it kept.
+void ReadAheadFeed::reuse(Frame frame) {
+  const bool over = frame.sequence + m_kept + 1 < m_calls;
+  (over ? m_spare : m_resting).push_back(std::move(frame));
 }
 
 std::span<const std::byte> ReadAheadFeed::next() {
   Lock lock(m_mutex);
   settleLast();
+  ++m_calls;
+  for(Frame& frame : std::exchange(m_resting, {}))
+    reuse(std::move(frame));
   m_changed.notify_all();
   wait(lock, [&] { return !m_read.empty() || m_ended; });
   if(m_read.empty() || m_stop.load())

@@ -27,12 +27,14 @@ class ReadAheadFeed final : public FrameFeed {
 public:
   /// The sequence's reader, the ring and the flag are borrowed. The flag ends every wait here; the
   /// destructor sets it, because a read that blocks looks at nothing else.
-  ReadAheadFeed(FrameSequence input, CheckMode check, const SlotRing& ring, std::atomic<bool>& stop);
+  ReadAheadFeed(FrameSequence input, CheckMode check, const SlotRing& ring, std::atomic<bool>& stop,
+                const CopyingGpu& gpu = {});
   ~ReadAheadFeed() override;
   ReadAheadFeed(const ReadAheadFeed&) = delete;
   ReadAheadFeed& operator=(const ReadAheadFeed&) = delete;
 
   std::span<const std::byte> next() override;
+  std::size_t framesKept() const noexcept override { return m_kept; }
   bool ready(std::chrono::milliseconds timeout) override;
   void expectTake() override;
   std::optional<SourceFrame> source(std::uint64_t sequence) override;
@@ -52,6 +54,7 @@ private:
   void settleLast();
   void forgetOvertaken();
   void keepOnlyWanted();
+  void reuse(Frame frame);
   SourceFrame view(const Frame& frame) const noexcept {
     return {{frame.memory.data(), m_frameBytes}, frame.hash};
   }
@@ -64,6 +67,8 @@ private:
   const CheckMode m_check;
   const SlotRing& m_ring;
   std::atomic<bool>& m_stop;
+  const CopyingGpu m_gpu;
+  const std::size_t m_kept;
   const std::size_t m_frameBytes;
   const std::size_t m_mostFrames;
 
@@ -73,7 +78,9 @@ private:
   std::vector<Frame> m_spare;       ///< Memory without a frame.
   std::deque<Frame> m_read;         ///< Read, not yet handed out.
   std::optional<Frame> m_last;      ///< Handed out last: being written, in the ring, or lost.
+  std::vector<Frame> m_resting;     ///< Wanted no more, but perhaps still being copied from.
   std::deque<Frame> m_published;    ///< In the ring or taken, by sequence; those to be checked only.
+  std::uint64_t m_calls{};          ///< Of next().
   std::uint64_t m_publishedCount{}; ///< The ring's, when it was looked at last.
   bool m_taking{};
   std::uint64_t m_oldestWanted{};        ///< What was published before this can be taken no more,

@@ -75,7 +75,33 @@ Json mismatchList(const CheckCounts& check) {
   return list;
 }
 
+bool staged(const BufferFacts& memory) noexcept { return memory.api != RdmaGpuApi::HostFallback; }
+
+std::string pathText(const BufferFacts& memory) {
+  return staged(memory) ? "staged (GPU memory, consumer on the CPU)"
+                        : "direct (host memory, consumer on the CPU)";
+}
+
+std::string moverText(const BufferFacts& memory) {
+  switch(moverOf(memory)) {
+  case Agent::CopyEngine:
+    return "the GPU's copy engine, for a peer in software";
+  case Agent::Software:
+    return staged(memory) ? "a software device in the GPU's place" : "the CPU, which the peer runs on";
+  case Agent::None:
+  case Agent::Cpu:
+  case Agent::Device:
+    break;
+  }
+  return "?";
+}
+
 } // namespace
+
+Agent moverOf(const BufferFacts& memory) {
+  const bool standin = memory.device.starts_with("rdmagpu software device");
+  return staged(memory) && !standin ? Agent::CopyEngine : Agent::Software;
+}
 
 double StreamReport::bytesPerSecond() const noexcept { return perSecond(totals.bytes, nanoseconds); }
 double StreamReport::framesPerSecond() const noexcept { return perSecond(totals.frames, nanoseconds); }
@@ -91,14 +117,16 @@ std::string reportText(const StreamReport& report) {
       {"throughput", throughputText(report)},
       {"latency", latencyText(report.latency)},
       {"memory", report.memory ? memoryLine(*report.memory) : "none yet"},
-      {"path", report.memory ? "direct (host memory, consumer on the CPU)" : "none yet"},
+      {"path", report.memory ? pathText(*report.memory) : "none yet"},
+      {"moved by", report.memory ? moverText(*report.memory) : "none yet"},
       {"proof", proof.empty() ? "none yet" : proof},
   });
 }
 
 Json toJson(const StreamReport& report) {
   return {{"api", report.memory ? Json(name(report.memory->api)) : Json()},
-          {"path", report.memory ? Json("direct") : Json()},
+          {"path", report.memory ? Json(staged(*report.memory) ? "staged" : "direct") : Json()},
+          {"moved_by", report.memory ? Json(name(moverOf(*report.memory))) : Json()},
           {"proof", toJson(report.proof)},
           {"direction", report.playout ? "playout" : "capture"},
           {"input", report.input},

@@ -3,8 +3,10 @@
 #include "frames/frame_writer.hpp"
 #include "stream/frame_check.hpp"
 #include "stream/frame_feed.hpp"
+#include "stream/frame_memory.hpp"
 #include "stream/tally.hpp"
 
+#include <rdmagpu/copy_queue.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 #include <rdmagpu/slot_ring.hpp>
 #include <rdmagpu/software_peer.hpp>
@@ -18,6 +20,8 @@ namespace rdmagpu::cli {
 /// What a stream is made of. All of it is borrowed for the run.
 struct StreamParts {
   const RdmaGpuBuffer& buffer;
+  CopyQueue& queue; ///< This side's own.
+  CopyingGpu gpu;   ///< Where the slots are; empty: in host memory.
   SlotRing& ring;
   SoftwarePeer& peer;
   FrameFeed& feed;
@@ -32,8 +36,9 @@ struct StreamEnd {
   std::optional<Failure> failure{}; ///< What ended it before its time, other than the stop flag.
 };
 
-/// The peer writes the feed's frames into the slots; this thread takes each, reads it back through the
-/// buffer's copy path, checks it and writes it out.
+/// The peer writes the feed's frames into the slots; this thread takes each, reads it back through the queue,
+/// checks it and writes it out. Of a GPU's slots it reads only what is checked or written out, several at a
+/// time.
 StreamEnd runCapture(const StreamParts& parts);
 
 /// This thread uploads the feed's frames into the slots; the peer reads each, and on its thread it is checked

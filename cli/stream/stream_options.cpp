@@ -124,6 +124,7 @@ CLI::App* addStreamOptions(CLI::App& program, StreamOptions& options) {
               "  rdmagpu stream clip.y4m --rate input --mode newest\n"
               "  rdmagpu stream clip.raw --pix uyvy422 --size 1920x1080 --out copy.raw\n"
               "  rdmagpu stream clip.raw --pix v210 --size 3840x2160 --preload --playout\n"
+              "  rdmagpu stream clip.y4m --api cuda --check sample:30\n"
               "Exit status: 0 no checked frame is wrong (drops are no mistake), 1 a mismatch or\n"
               "bad input, 2 wrong command line, 130 after Ctrl-C; what was done so far is\n"
               "reported in each case.");

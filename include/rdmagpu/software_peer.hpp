@@ -91,9 +91,10 @@ struct PeerCounters {
 /// hardware path: Agent::Software.
 ///
 /// With SoftwarePeerConfig::copyThrough it is still no device: it asks the GPU's copy engine to move the
-/// bytes (Agent::CopyEngine). Without a clock it has several frames under way at once. Slots change hands
-/// when their copies are done; the peer waits for the oldest and notifies the ring. A copy that fails ends
-/// the peer, with the error in the counters; what was published since it was begun may be wrong.
+/// bytes (Agent::CopyEngine). Without a clock it has several frames under way at once; when it plays out,
+/// under RingPolicy::Fifo only. Slots change hands when their copies are done; the peer waits for the oldest
+/// and notifies the ring. A copy that fails ends the peer, with the error in the counters; what was published
+/// since it was begun may be wrong.
 ///
 /// Ring, source and sink are borrowed from a start...() until stop(), wait() or destruction; the
 /// memory behind the handoffs for as long as the peer lives. stop(), wait() and counters() may be

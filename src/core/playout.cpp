@@ -124,7 +124,7 @@ bool Playout::get(std::uint64_t n, const RingFrame& frame) {
   if(!begin(frame, bytes, std::max(bytes, frame.bytes)))
     return false;
   m_late = late;
-  return late || m_job.pipelined() || deliverAll();
+  return late || m_memory.frames() > 1 || deliverAll();
 }
 
 /// Whether the frame fits its slot, and all of it has come.
@@ -199,7 +199,9 @@ bool Playout::deliverAll() {
 } // namespace
 
 Ending playOut(const PeerJob& job, SlotRing& ring, FrameSink& sink, PeerThread& thread) {
-  auto memory = PlayoutMemory::make(job);
+  // The newest frame is worth nothing later.
+  const bool several = job.pipelined() && ring.policy() == RingPolicy::Fifo;
+  auto memory = PlayoutMemory::make(job, several);
   if(!memory) {
     thread.fail(memory.error());
     return Ending::Closed;

@@ -21,12 +21,12 @@ std::size_t largestSlot(const PeerJob& job) noexcept {
 
 } // namespace
 
-Result<PlayoutMemory> PlayoutMemory::make(const PeerJob& job) {
+Result<PlayoutMemory> PlayoutMemory::make(const PeerJob& job, bool several) {
   const std::size_t bytes = largestSlot(job);
   const auto gpu = job.queue ? core::CopyQueueAccess::gpu(*job.queue) : std::nullopt;
   if(!gpu)
     return PlayoutMemory{Plain(bytes), 1};
-  const std::uint32_t frames = job.pipelined() ? framesUnderWay : 1;
+  const std::uint32_t frames = several ? framesUnderWay : 1;
   RdmaGpuBufferConfig config{.api = RdmaGpuApi::HostFallback,
                              .slotCount = frames,
                              .frameBytes = bytes,

@@ -13,8 +13,9 @@ namespace rdmagpu {
 /// The memory of a card that plays out: as many frames as it has under way at once.
 class PlayoutMemory {
 public:
-  /// For a job with a queue pinned for its GPU, if that can be; else the log sink is told.
-  static Result<PlayoutMemory> make(const PeerJob&);
+  /// `several`: for frames under way at once. For the queue of a GPU it is pinned, if that can be; else the
+  /// log sink is told.
+  static Result<PlayoutMemory> make(const PeerJob&, bool several);
 
   std::uint32_t frames() const noexcept { return m_frames; }
   std::span<std::byte> frame(std::uint64_t n) noexcept;

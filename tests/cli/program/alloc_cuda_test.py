@@ -18,7 +18,7 @@ class AllocCuda(ProgramTest):
 
     def test_verify_names_the_gpu(self):
         outcome = run("verify", "--api", "cuda", "--slots", "2", "--bytes", "65536")
-        self.assertRegex(outcome.out, r"(?m)^memory +cuda, 2 slots of 65536 bytes on rdmagpu software device")
+        self.assertRegex(outcome.out, r"(?m)^memory +cuda vmm, 2 slots of 65536 bytes on rdmagpu software device")
         self.assertIn("cannot address", outcome.err)
 
 

@@ -6,7 +6,7 @@ import signal
 import time
 import unittest
 
-from support import Y4M_FRAME, ProgramTest, finish, frames, run, start, y4m
+from support import Y4M_FRAME, ProgramTest, finish, frames, has_cuda, run, start, y4m
 
 DIRECTIONS = {"capture": [], "playout": ["--playout"]}
 
@@ -133,6 +133,11 @@ class Stream(ProgramTest):
         clip = self.file("clip.y4m", y4m(frames(1, Y4M_FRAME)))
         self.assertFails(run("stream", clip, "--api", "hip"), 1, "no hip backend", "host")
 
+    @unittest.skipIf(has_cuda(), "this machine has CUDA's driver")
+    def test_a_gpus_slots_without_cuda(self):
+        clip = self.file("clip.y4m", y4m(frames(1, Y4M_FRAME)))
+        self.assertFails(run("stream", clip, "--api", "cuda"), 1, "libcuda.so.1: not found", "hint: Install NVIDIA's")
+
     def test_a_peer_that_is_not_in_this_build(self):
         clip = self.file("clip.y4m", y4m(frames(1, Y4M_FRAME)))
         self.assertFails(run("stream", clip, "--peer", "v4l2:/dev/video0"), 1, "no peer 'v4l2:/dev/video0'")
@@ -145,6 +150,7 @@ class Stream(ProgramTest):
                      r"direction +capture: software peer -> slots -> CPU, fifo", r"frames +3 \(3 checked, 0 mismatches\)",
                      r"drops +0", r"throughput +.* fps, .* GB/s", r"latency +p50 .*, p95 .*, p99 .*, max ",
                      r"memory +host, 8 slots", r"path +direct \(host memory, consumer on the CPU\)",
+                     r"moved by +the CPU, which the peer runs on",
                      r"proof +allocated, written by a software device"):
             self.assertRegex(outcome.out, f"(?m)^{line}")
 

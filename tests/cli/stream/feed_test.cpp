@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <thread>
 
@@ -77,10 +78,10 @@ TEST(PreloadedFeed, ReadsNoMoreThanIsWanted) {
 class ReadAheadTest : public testing::Test {
 protected:
   void open(std::uint64_t frames, CheckMode check = {}, RingPolicy policy = RingPolicy::Fifo,
-            std::optional<InputError> failure = {}) {
+            std::optional<InputError> failure = {}, const CopyingGpu& gpu = {}) {
     reader = std::make_unique<Letters>(frameBytes, frames, std::move(failure));
     ring.emplace(*SlotRing::make({slots, policy}));
-    feed = std::make_unique<ReadAheadFeed>(FrameSequence(*reader, 1, endless), check, *ring, stop);
+    feed = std::make_unique<ReadAheadFeed>(FrameSequence(*reader, 1, endless), check, *ring, stop, gpu);
   }
   bool fetch() { return !feed->next().empty(); }
   void publish() {
@@ -107,6 +108,12 @@ protected:
     return frame.sequence;
   }
 
+  void takeAndRelease() {
+    RingFrame frame;
+    ASSERT_EQ(ring->tryTake(frame), RingStatus::Ok);
+    ring->release(frame.slot);
+  }
+
   static constexpr std::uint32_t slots = 3;
   std::atomic<bool> stop{false};
   std::unique_ptr<Letters> reader;
@@ -129,6 +136,24 @@ TEST_F(ReadAheadTest, KeepsWhatLiesInTheSlots) {
       fetchAndPublish();
     for(std::uint32_t i = 0; i < slots; ++i)
       takeAndCompare();
+  }
+}
+
+/// What a copy engine may still read must not be read into.
+TEST_F(ReadAheadTest, KeepsWhatItSaysThatItKeeps) {
+  open(60, {CheckMode::Kind::None}, RingPolicy::Fifo, {}, PciAddress{});
+  const std::size_t kept = feed->framesKept();
+  ASSERT_GT(kept, 0U);
+  std::deque<std::span<const std::byte>> frames;
+  for(std::uint64_t n = 0; n < 60; ++n) {
+    ASSERT_TRUE(feed->ready(milliseconds{60000}));
+    for(std::size_t i = 0; i < frames.size(); ++i)
+      EXPECT_EQ(text(frames[i]), Letters::frame(n - frames.size() + i, frameBytes)) << "of " << n;
+    frames.push_back(feed->next());
+    publish();
+    takeAndRelease();
+    if(frames.size() > kept)
+      frames.pop_front();
   }
 }
 

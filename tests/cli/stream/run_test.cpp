@@ -55,7 +55,8 @@ protected:
       seen.push_back({buffer.handoff(i), buffer.slot(i).size});
     SoftwarePeer peer = *SoftwarePeer::make({.slots = seen, .misbehaviour = how, .misbehaveAt = at});
     FrameCheck check(*feed, {}, slots);
-    StreamEnd end = GetParam().run({buffer, ring, peer, *feed, check, tally, nullptr, stop});
+    CopyQueue queue = *CopyQueue::make(buffer);
+    StreamEnd end = GetParam().run({buffer, queue, {}, ring, peer, *feed, check, tally, nullptr, stop});
     counts = check.counts();
     return end;
   }

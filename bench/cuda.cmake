@@ -1,2 +1,4 @@
-rdmagpu_bench(bench_cuda_create SOURCES cuda_create.cpp LIBRARIES ${CMAKE_DL_LIBS})
-target_include_directories(bench_cuda_create PRIVATE ${PROJECT_SOURCE_DIR}/src)
+foreach(subject create stream)
+  rdmagpu_bench(bench_cuda_${subject} SOURCES cuda_${subject}.cpp LIBRARIES ${CMAKE_DL_LIBS})
+  target_include_directories(bench_cuda_${subject} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+endforeach()

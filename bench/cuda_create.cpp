@@ -1,6 +1,6 @@
 // Creating slots of GPU memory, beside the driver's own calls for the same bytes. Without CUDA's driver
 // and a GPU that peers can reach it says so and ends with 0.
-#include <driver/cuda.hpp>
+#include <cuda_driver.hpp>
 #include <side_by_side.hpp>
 
 #include <rdmagpu/backends.hpp>
@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <dlfcn.h>
 #include <optional>
 #include <string>
 #include <thread>
@@ -21,22 +20,9 @@
 namespace {
 
 using namespace rdmagpu;
+using bench::cuda;
 using bench::SideBySide;
 namespace api = driver::cuda;
-
-class CudaLibrary final : public SymbolSource {
-public:
-  void* find(const char* symbol) noexcept override { return m_handle ? dlsym(m_handle, symbol) : nullptr; }
-
-private:
-  void* m_handle = dlopen("libcuda.so.1", RTLD_NOW);
-};
-
-const api::Functions& cuda() {
-  static CudaLibrary library;
-  static const api::Functions functions{library};
-  return functions;
-}
 
 bool good(benchmark::State& state, api::Status status, const char* call) {
   if(status == api::Status::Success)
@@ -256,13 +242,7 @@ int main(int argc, char** argv) {
     return 1;
   if(!firstBuffer())
     return 0;
-  // cuMemAlloc needs a context; it is kept current throughout, so that nobody pays for making it.
-  driver::Loader load = cuda().load;
-  const driver::Fn<"cuCtxSetCurrent", api::Status(api::Context)> setCurrent{load};
-  api::Context context{};
-  const bool current = cuda().primaryCtxRetain(&context, api::Device{}) == api::Status::Success &&
-                       setCurrent(context) == api::Status::Success;
-  if(!current) {
+  if(!bench::keepPrimaryContext()) { // which cuMemAlloc needs
     std::fputs("bench_cuda_create: the primary context cannot be made current\n", stderr);
     return 1;
   }

@@ -39,22 +39,31 @@ def compilation(folder):
     return "passed" if "100% tests passed" in log else "failed"
 
 
-def creation(folder):
-    told = json.loads(text_of(folder, "cuda_create.json"))
-    context = told["context"]
-    counters = ("ours_us", "theirs_us", "ratio", "free_us", "their_free_us")
-    rows = {
+def rows_of(told, counters):
+    return {
         row["name"].split("/iterations")[0]: {name: round(row[name], 3) for name in counters if name in row}
         for row in told["benchmarks"]
     }
+
+
+def creation(folder):
+    told = json.loads(text_of(folder, "cuda_create.json"))
+    context = told["context"]
+    rows = rows_of(told, ("ours_us", "theirs_us", "ratio", "free_us", "their_free_us"))
     told_beside = ("cu_init_us", "first_buffer_after_cu_init_us", "requested_bytes", "committed_bytes")
     first = {name: float(context[name]) for name in told_beside if name in context}
     return {"cpus": context["num_cpus"], **first, "rows": rows}
 
 
+def streaming(folder):
+    """In GB/s one way."""
+    told = json.loads(text_of(folder, "cuda_stream.json"))
+    return rows_of(told, ("bare1_gbps", "bare2_gbps", "bare4_gbps", "ours_gbps", "ratio", "unpinned_gbps"))
+
+
 def streams(folder):
     """What the program reported of each clip and direction; a sentence where there was no program."""
-    counters = ("api", "path", "proof", "frames", "checked", "mismatches", "drops", "underruns", "bytes_per_second", "latency_ns")
+    counters = ("api", "path", "moved_by", "proof", "frames", "checked", "mismatches", "drops", "underruns", "bytes_per_second", "latency_ns")
     told = {}
     for file in sorted(folder.glob("stream_*.json")):
         report = json.loads(file.read_text(encoding="utf-8"))
@@ -73,7 +82,8 @@ def results(folder):
         "nvcc": compilation(folder),
         "creation": creation(folder),
         "creation_with_cuda_core": json.loads(text_of(folder, "cuda_core.json")),
-        "stream": streams(folder),
+        "streaming": streaming(folder),
+        "program": streams(folder),
         "trace": text_of(folder, "replay.log").splitlines()[-1],
     }
 

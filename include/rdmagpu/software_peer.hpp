@@ -73,7 +73,8 @@ struct SoftwarePeerConfig {
   std::uint64_t misbehaveAt{};
   std::size_t sliceBytes{}; ///< Capture: publish early and advance by slices of this size. 0: whole frames.
   /// Reach the slots through this queue of their buffer, whatever their handoffs are: a GPU's by its copy
-  /// engine, since a CPU cannot address them. Borrowed for as long as the peer lives. Null: the CPU copies.
+  /// engine, since a CPU cannot address them. Borrowed for as long as the peer lives, or a ring has slots
+  /// that wait for its copies. Null: the CPU copies.
   CopyQueue* copyThrough{};
 };
 

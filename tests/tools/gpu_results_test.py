@@ -33,6 +33,8 @@ class GpuResults(tree.TreeTest):
         self.write("stream_1080p_capture.json", '{"frames": 129, "mismatches": 0, "facts": {}}')
         self.write("stream_1080p_playout.json", '{"error": {"kind": "Unsupported"}}')
         self.write("replay.log", "109353 calls\n0 divergences\n")
+        row = {"name": "Stream/capture/bytes:64/iterations:7", "ours_gbps": 49.0, "bare2_gbps": 50.0, "ratio": 0.98}
+        self.write("cuda_stream.json", json.dumps({"context": {}, "benchmarks": [row]}))
         self.write("before.txt", "NVIDIA H200, 580.159.04, 0 MiB\n")
         self.write("after.txt", "NVIDIA H200, 580.159.04, 1 MiB\n")
 
@@ -62,9 +64,13 @@ class GpuResults(tree.TreeTest):
         self.assertEqual(rows, {"Create/slots:64": {"ours_us": 2.0, "theirs_us": 1.0, "ratio": 2.0}})
 
     def test_a_stream_tells_its_counts_or_its_error(self):
-        told = gpu_results.results(self.root)["stream"]
+        told = gpu_results.results(self.root)["program"]
         self.assertEqual(told["stream_1080p_capture"], {"frames": 129, "mismatches": 0})
         self.assertEqual(told["stream_1080p_playout"], {"error": {"kind": "Unsupported"}})
+
+    def test_streaming_is_told_beside_bare_copies(self):
+        rows = gpu_results.results(self.root)["streaming"]
+        self.assertEqual(rows, {"Stream/capture/bytes:64": {"ours_gbps": 49.0, "bare2_gbps": 50.0, "ratio": 0.98}})
 
     def test_trace_tells_its_last_line(self):
         self.assertEqual(gpu_results.results(self.root)["trace"], "0 divergences")

@@ -35,6 +35,7 @@ struct AllocOptions {
   bool zero{};
   bool scrub{};
   bool ignoreBudget{};
+  PcieMapping pcieMapping{PcieMapping::Off};
   bool exports{};
   bool all{};
   bool hold{};
@@ -46,6 +47,7 @@ struct AllocOptions {
     config.zeroFill = zero;
     config.scrubOnDestroy = scrub;
     config.ignoreBudget = ignoreBudget;
+    config.pcieMapping = pcieMapping;
     config.host = {.lock = lock,
                    .hugePages = hugePages,
                    .numaNode = node,
@@ -64,6 +66,13 @@ struct Allocation {
 
 Failure exportFailure(const Allocation& allocation) {
   return failureOf(*allocation.exportError, allocConfigOptions);
+}
+
+/// Why an export that was made is mapped in the default way; nullopt where that was not tried otherwise.
+std::optional<Failure> pcieFailure(const Allocation& allocation) {
+  if(!allocation.region || allocation.region->pcieError().kind == Errc::None)
+    return {};
+  return failureOf(allocation.region->pcieError(), allocConfigOptions);
 }
 
 Json slotAsJson(const Allocation& allocation, std::size_t index) {
@@ -86,6 +95,7 @@ std::string allocationAsJson(const Allocation& allocation) {
   for(const Rejected& rejected : buffer.selection())
     selection.push_back(
         {{"api", name(rejected.api)}, {"reason", toJson(failureOf(rejected.error, allocConfigOptions))}});
+  const auto pcieError = pcieFailure(allocation);
   Json slots = Json::array();
   for(std::size_t i = 0; i < buffer.slotCount(); ++i)
     slots.push_back(slotAsJson(allocation, i));
@@ -94,12 +104,20 @@ std::string allocationAsJson(const Allocation& allocation) {
                    {"selection", selection},
                    {"facts", toJson(buffer.facts())},
                    {"export_error", allocation.exportError ? toJson(exportFailure(allocation)) : Json()},
+                   {"pcie_mapped", allocation.region ? Json(allocation.region->pcieMapped()) : Json()},
+                   {"pcie_error", pcieError ? toJson(*pcieError) : Json()},
                    {"slots", slots}});
 }
 
 std::string exportText(const Allocation& allocation) {
-  if(!allocation.exportError)
-    return allocation.region ? "one dma-buf for all slots" : "not asked for (--export)";
+  if(!allocation.exportError && !allocation.region)
+    return "not asked for (--export)";
+  if(allocation.region) {
+    const auto pcieError = pcieFailure(allocation);
+    return std::string{"one dma-buf for all slots"} +
+           (allocation.region->pcieMapped() ? ", mapped through PCIe" : "") +
+           (pcieError ? ", mapped in the driver's default way: " + pcieError->message : "");
+  }
   const Failure failure = exportFailure(allocation);
   std::string text = "not possible: " + failure.message;
   for(const std::string& hint : failure.hints)
@@ -196,6 +214,11 @@ Expected<PciAddress> parsePci(const std::string& text) {
                     fmt::format("{} is no PCI address: it is written 65:00.0 or 0000:65:00.0", quote(text))};
 }
 
+Expected<PcieMapping> parsePcieMapping(const std::string& text) {
+  return parseChoice<PcieMapping>(
+      text, {{"off", PcieMapping::Off}, {"try", PcieMapping::Try}, {"require", PcieMapping::Require}});
+}
+
 void addHostOptions(CLI::App& app, AllocOptions& options) {
   addParsed(app, "--lock", options.lock, parseLock,
             "Lock the pages into memory: try (default), require, or off")
@@ -237,8 +260,14 @@ Command addAlloc(CLI::App& program) {
   const auto options = std::make_shared<AllocOptions>();
   addSlotOptions(*app, *options);
   addHostOptions(*app, *options);
-  app->add_flag("--export", options->exports,
-                "Export all slots as one dma-buf, or say why that cannot be done");
+  auto* exports = app->add_flag("--export", options->exports,
+                                "Export all slots as one dma-buf, or say why that cannot be done");
+  addParsed(
+      *app, "--pcie-mapping", options->pcieMapping, parsePcieMapping,
+      "CUDA: map the export through PCIe and not through a coherent link to the CPU: off (default), try, "
+      "or require")
+      ->type_name("MODE")
+      ->needs(exports);
   app->add_flag("--all", options->all, "List every slot, not only the first 16 (JSON always lists all)");
   app->add_flag("--hold", options->hold,
                 "Keep the slots until Ctrl-C (exit status 130) or SIGTERM (exit status 0)");

@@ -20,6 +20,7 @@ inline constexpr std::array allocConfigOptions{
     ConfigOption{"forbidMemfd", "--no-memfd"},
     ConfigOption{"gpuPin", "--pin-gpu"},
     ConfigOption{"ignoreBudget", "--ignore-budget"},
+    ConfigOption{"pcieMapping", "--pcie-mapping"},
 };
 
 /// What to do about an error, in the program's words: for a field of the config its option. A sentence about

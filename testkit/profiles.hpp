@@ -23,6 +23,7 @@ struct Profile {
   int rdmaWithVmm = 1;
   bool vmmIsCapable = true; ///< What the pointer attribute says of memory made with the RDMA flag.
   int dmaBuf = 1;
+  bool pcieMapping = false; ///< Whether exports can be mapped through PCIe by choice.
   int posixFd = 1;
   int ordering = 100;
   int devices = 2;
@@ -70,6 +71,9 @@ inline constexpr std::array profiles{
             .memory = 119 * gibibyte,
             .bar1 = 0},
     Profile{.name = "no-dma-buf", .text = "no dma-buf exports, as with closed kernel modules", .dmaBuf = 0},
+    Profile{.name = "grace",
+            .text = "a coherent link to the CPU, and exports through PCIe by choice",
+            .pcieMapping = true},
     Profile{.name = "no-posix-fd", .text = "memory that cannot leave the process", .posixFd = 0},
     Profile{.name = "unordered", .text = "what a peer writes has to be flushed", .ordering = 0},
     Profile{.name = "no-device", .text = "a driver without a GPU", .devices = 0},

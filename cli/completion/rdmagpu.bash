@@ -16,7 +16,7 @@ _rdmagpu() {
   case $previous in
   --api) COMPREPLY=($(compgen -W "$apis" -- "$current")) && return ;;
   --lock) COMPREPLY=($(compgen -W "try require off" -- "$current")) && return ;;
-  --huge-pages | --pin-gpu) COMPREPLY=($(compgen -W "off try require" -- "$current")) && return ;;
+  --huge-pages | --pin-gpu | --pcie-mapping) COMPREPLY=($(compgen -W "off try require" -- "$current")) && return ;;
   --pix)
     COMPREPLY=($(compgen -W "uyvy422 yuyv422 v210 nv12 p010le yuv420p yuv422p yuv422p10le bgra rgba rgb24 gray" \
       -- "$current")) && return
@@ -39,7 +39,7 @@ _rdmagpu() {
   list) options="--help --json" ;;
   alloc)
     options="--help --api --slots --bytes --gpu --peer-pci --zero --scrub --ignore-budget --lock --huge-pages
-      --node --pin-gpu --no-memfd --export --all --hold --json"
+      --node --pin-gpu --no-memfd --export --pcie-mapping --all --hold --json"
     ;;
   stream)
     options="--help --pix --size --bytes --frames --preload --loop --api --slots --gpu --pin-gpu --playout --rate

@@ -1,4 +1,5 @@
 #pragma once
+#include <rdmagpu/error.hpp>
 #include <rdmagpu/export.hpp>
 
 #include <cstddef>
@@ -29,6 +30,11 @@ public:
   }                                                    ///< Bytes into the fd where the exported range starts.
   std::size_t size() const noexcept { return m_size; } ///< Bytes exported, from offset().
 
+  /// Whether it is mapped through PCIe (PcieMapping) and not in the driver's default way.
+  bool pcieMapped() const noexcept { return m_pcieMapped; }
+  /// Why it is not, where that was tried; kind None when it is, or was not to be.
+  const Error& pcieError() const noexcept { return m_pcieError; }
+
   /// Hands over the descriptor and drops the keep-alive. The caller closes it,
   /// and must keep the buffer alive for as long as a device uses the memory.
   [[nodiscard]] int release() noexcept;
@@ -40,6 +46,8 @@ private:
   int m_fd = -1;
   std::uint64_t m_offset{};
   std::size_t m_size{};
+  bool m_pcieMapped{};
+  Error m_pcieError{};
 };
 
 } // namespace rdmagpu

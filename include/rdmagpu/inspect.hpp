@@ -39,10 +39,9 @@ struct GpuMemoryFacts {
   std::string device{}; ///< The GPU that it is on, or was pinned for: its name.
   std::int32_t ordinal{};
   std::optional<PciAddress> pci{};
-  std::uint64_t allocation{}; ///< Where the allocation starts that the range lies in; a slot or a tensor
-                              ///< may be a part of it.
-  std::uint64_t
-      allocationBytes{};        ///< GpuVirtual: of all mappings, one behind the other, that the range is in.
+  std::uint64_t allocation{};      ///< Where the allocation starts that the range lies in; a slot or a tensor
+                                   ///< may be a part of it.
+  std::uint64_t allocationBytes{}; ///< GpuVirtual: of all mappings that the range lies in.
   std::uint64_t mappingBytes{}; ///< What is mapped as one where the range starts; other allocations may lie
                                 ///< there too. 0: the driver is too old to say.
   Answer rdmaCapable{};         ///< Whether it lets peers reach it. Of host memory it says No, which does not

@@ -93,6 +93,15 @@ enum class CudaMemory : std::uint8_t {
             ///< outlive the memory; else in the primary one.
 };
 
+/// Whether a dma-buf of CUDA's memory is mapped through PCIe, past the coherent link between CPU and GPU
+/// (CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE), for peers that want that: a ConnectX NIC then registers it
+/// as data-direct, and in no other way. Only machines with such a link offer it.
+enum class PcieMapping : std::uint8_t {
+  Off,     ///< The driver's default mapping.
+  Try,     ///< Else the default mapping; DmaBuf::pcieError() says why.
+  Require, ///< An export that cannot be mapped like that fails.
+};
+
 /// What to allocate. The first seven fields are ossia score's, in its order.
 /// Only the fields that `api` needs are read.
 struct RdmaGpuBufferConfig {
@@ -113,7 +122,8 @@ struct RdmaGpuBufferConfig {
   bool scrubOnDestroy{false}; ///< Overwrite the slots with zeros before the memory is given back.
   bool ignoreBudget{false};   ///< Try even if make() would refuse what maxSlots() says is too much.
   HostMemory host{};          ///< HostFallback only.
-  CudaMemory cudaMemory{CudaMemory::Auto}; ///< Cuda only.
+  CudaMemory cudaMemory{CudaMemory::Auto};   ///< Cuda only.
+  PcieMapping pcieMapping{PcieMapping::Off}; ///< Cuda only: of exports.
 };
 
 /// Who has pinned the pages for DMA. Locked pages (mlock) stay resident but may still be moved by

@@ -23,6 +23,8 @@ struct ExportedFd {
   os::Fd fd;
   std::uint64_t offset{};
   void (*close)(int) noexcept = nullptr; ///< How the driver wants descriptors of it closed; null: close(2).
+  bool pcieMapped{};
+  Error pcieError{}; ///< Why not, where that was tried.
 };
 
 /// One driver allocation. Freed on destruction; a failure to free goes to the log sink. Offsets are

@@ -8,6 +8,21 @@
 #include <utility>
 
 namespace rdmagpu::backend::cuda {
+namespace {
+
+/// A driver that does not offer the mapping, or is older than it, needs another remedy than one that exports
+/// nothing at all.
+Error pcieRefusal(const Gpu& gpu, const Error& error) noexcept {
+  const auto status = static_cast<api::Status>(error.code);
+  if(status != api::Status::NotSupported && status != api::Status::InvalidValue)
+    return error;
+  Error refusal =
+      libraryError("CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE", LibraryCode::NotPcieMappable, error.bytes);
+  refusal.device = gpu.ordinal;
+  return refusal;
+}
+
+} // namespace
 
 Result<void> CudaRegion::take(CudaMemory kind, std::size_t bytes) {
   if(kind == CudaMemory::Vmm) {
@@ -38,6 +53,7 @@ Result<RegionPtr> CudaRegion::allocate(const Gpu& gpu, const Bar1& bar1, CudaMem
       return cleared.error();
   }
   region->m_scrub = request.config.scrubOnDestroy;
+  region->m_pcieMapping = request.config.pcieMapping;
   return RegionPtr{std::move(region)};
 }
 
@@ -116,21 +132,37 @@ Result<void> CudaRegion::flushPeerWrites() const {
   });
 }
 
+Result<void> CudaRegion::exportMapped(std::size_t offset, std::size_t bytes, int& number,
+                                      ExportedFd& exported) const noexcept {
+  const api::Functions& cuda = loadedDriver();
+  const auto map = [&](unsigned long long flags) {
+    return cuda.call(bytes, cuda.memGetHandleForAddressRange, static_cast<void*>(&number), m_base + offset,
+                     bytes, api::RangeHandleType::DmaBufFd, flags);
+  };
+  if(m_pcieMapping == PcieMapping::Off)
+    return map(0);
+  if(const auto throughPcie = map(api::dmaBufMappingTypePcie); !throughPcie) {
+    exported.pcieError = pcieRefusal(m_gpu, throughPcie.error());
+    return m_pcieMapping == PcieMapping::Require ? Result<void>{exported.pcieError} : map(0);
+  }
+  exported.pcieMapped = true;
+  return {};
+}
+
 Result<ExportedFd> CudaRegion::exportDmaBuf(std::size_t offset, std::size_t bytes) const {
   if(!m_gpu.dmaBuf)
     return libraryError("CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED", LibraryCode::NotExportable, bytes);
-  const api::Functions& cuda = loadedDriver();
   int number = -1;
-  const auto exported = m_contexts.run(Keep::No, [&] { // the descriptor outlives the context
-    return cuda.call(bytes, cuda.memGetHandleForAddressRange, static_cast<void*>(&number), m_base + offset,
-                     bytes, api::RangeHandleType::DmaBufFd, 0ULL);
+  ExportedFd exported;
+  const auto mapped = m_contexts.run(Keep::No, [&] { // the descriptor outlives the context
+    return exportMapped(offset, bytes, number, exported);
   });
-  if(!exported)
-    return exported.error();
-  os::Fd fd{number};
-  if(const auto set = os::setInheritable(fd.get(), false); !set)
+  if(!mapped)
+    return mapped.error();
+  exported.fd = os::Fd{number};
+  if(const auto set = os::setInheritable(number, false); !set)
     return set.error();
-  return ExportedFd{.fd = std::move(fd)};
+  return exported;
 }
 
 Result<os::Fd> CudaRegion::share() const {

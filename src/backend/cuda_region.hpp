@@ -33,6 +33,8 @@ public:
 private:
   Result<void> take(CudaMemory, std::size_t bytes);
   Result<void> clear() const noexcept;
+  /// Maps a range into a dma-buf as the config says, in a context that is current.
+  Result<void> exportMapped(std::size_t offset, std::size_t bytes, int& number, ExportedFd&) const noexcept;
   bool writesNeedFlush() const noexcept { return m_gpu.writesOrdering < api::orderedForOwner; }
 
   Gpu m_gpu;
@@ -42,6 +44,7 @@ private:
   api::DevicePtr m_base{};
   std::size_t m_bytes{};         ///< From m_base on: what was asked for.
   Answer m_capable{Answer::Yes}; ///< No only for what was imported: else such a region does not come to be.
+  PcieMapping m_pcieMapping{};
   bool m_scrub{};
   std::vector<Error> m_tolerated;
 };

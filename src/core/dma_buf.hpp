@@ -1,5 +1,5 @@
 #pragma once
-#include <os/fd.hpp>
+#include <backend/backend.hpp>
 #include <rdmagpu/dma_buf.hpp>
 
 #include <memory>
@@ -8,8 +8,7 @@ namespace rdmagpu::core {
 
 /// Makes what only the library may make.
 struct DmaBufAccess {
-  static DmaBuf make(std::shared_ptr<const void> memory, os::Fd fd, void (*close)(int) noexcept,
-                     std::uint64_t offset, std::size_t size) noexcept;
+  static DmaBuf make(std::shared_ptr<const void> memory, backend::ExportedFd, std::size_t size) noexcept;
 };
 
 } // namespace rdmagpu::core

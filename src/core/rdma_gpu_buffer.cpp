@@ -147,8 +147,13 @@ Result<DmaBuf> RdmaGpuBuffer::exportRegion() const& {
     auto copy = os::duplicate(state.regionExport.fd.get());
     if(!copy)
       return copy.error();
-    return core::DmaBufAccess::make(state.regions.front(), *std::move(copy), state.regionExport.close,
-                                    state.regionExport.offset, state.layout.totalBytes());
+    return core::DmaBufAccess::make(state.regions.front(),
+                                    {.fd = *std::move(copy),
+                                     .offset = state.regionExport.offset,
+                                     .close = state.regionExport.close,
+                                     .pcieMapped = state.regionExport.pcieMapped,
+                                     .pcieError = state.regionExport.pcieError},
+                                    state.layout.totalBytes());
   });
 }
 
@@ -169,8 +174,7 @@ Result<DmaBuf> RdmaGpuBuffer::exportSlot(std::size_t slot) const& {
       error.slot = static_cast<std::int32_t>(slot);
       return error;
     }
-    return core::DmaBufAccess::make(region, std::move(exported->fd), exported->close, exported->offset,
-                                    m_state->layout.stride);
+    return core::DmaBufAccess::make(region, *std::move(exported), m_state->layout.stride);
   });
 }
 

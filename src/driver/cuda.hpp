@@ -83,6 +83,9 @@ enum class FlushScope : std::uint32_t { ToOwner = 100 };
 /// The handles that stand for default streams end here: null, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD.
 inline constexpr std::uintptr_t lastDefaultStream = 2;
 
+/// A flag of cuMemGetHandleForAddressRange: CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE.
+inline constexpr unsigned long long dmaBufMappingTypePcie = 1;
+
 /// From this value of GpuDirectRdmaWritesOrdering on, the owner sees a peer's writes without a flush.
 inline constexpr int orderedForOwner = 100;
 

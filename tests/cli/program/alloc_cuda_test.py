@@ -16,6 +16,18 @@ class AllocCuda(ProgramTest):
         for line in ("locked", "NUMA node", "memfd", "pinned by"):
             self.assertNotIn(f"\n{line} ", text)
 
+    def test_export_says_how_it_is_mapped(self):
+        wanted = [*CUDA, "--export", "--pcie-mapping"]
+        report = run(*wanted, "try", "--json").json
+        self.assertIs(report["pcie_mapped"], False)
+        self.assertEqual(report["pcie_error"]["code_name"], "NotPcieMappable")
+        self.assertRegex(run(*wanted, "try").out, r"(?m)^export +one dma-buf for all slots, mapped in the driver's default way: ")
+        report = run(*wanted, "require", "--json").json
+        self.assertIsNone(report["pcie_mapped"])
+        self.assertEqual(report["export_error"]["code_name"], "NotPcieMappable")
+        self.assertTrue(report["export_error"]["hints"][0].startswith("Leave --pcie-mapping out"))
+        self.assertEqual(run(*CUDA, "--pcie-mapping", "try").code, 2, "it needs --export")
+
     def test_verify_names_the_gpu(self):
         outcome = run("verify", "--api", "cuda", "--slots", "2", "--bytes", "65536")
         self.assertRegex(outcome.out, r"(?m)^memory +cuda vmm, 2 slots of 65536 bytes on rdmagpu software device")

@@ -44,6 +44,8 @@ class Completion(ProgramTest):
         for option in ("--lock", "--huge-pages", "--pin-gpu", "--api"):
             for value in bash_answers(["alloc", option, ""]):
                 self.assertNotEqual(run("alloc", "--slots", 1, "--bytes", 1, option, value).code, 2, (option, value))
+        for value in bash_answers(["alloc", "--pcie-mapping", ""]):
+            self.assertNotEqual(run("alloc", "--export", "--pcie-mapping", value).code, 2, value)
         needs = {"--pix": ["--size", "2x2"], "--size": ["--pix", "gray"]}
         for option in ("--mode", "--check", "--peer", "--rate", "--pix", "--size"):
             values = bash_answers(["stream", option, ""])

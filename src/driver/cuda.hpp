@@ -19,9 +19,13 @@ enum class Status : std::uint32_t {
   Deinitialized = 4,
   NoDevice = 100,
   InvalidDevice = 101,
+  InvalidImage = 200,
   InvalidContext = 201,
+  InvalidPtx = 218,
   InvalidHandle = 400,
+  NotFound = 500,
   NotReady = 600,
+  IllegalAddress = 700,
   ContextIsDestroyed = 709,
   HostMemoryAlreadyRegistered = 712,
   HostMemoryNotRegistered = 713,
@@ -40,6 +44,10 @@ struct StreamObject;
 using Stream = StreamObject*; ///< Null: the default stream.
 struct EventObject;
 using Event = EventObject*;
+struct ModuleObject;
+using Module = ModuleObject*;
+struct FunctionObject;
+using Function = FunctionObject*;
 
 enum class DeviceAttribute : std::uint32_t {
   Integrated = 18,
@@ -192,6 +200,11 @@ struct Functions {
   Fn<"cuEventRecord", Status(Event, Stream)> eventRecord{load};
   Fn<"cuEventQuery", Status(Event)> eventQuery{load};
   Fn<"cuEventSynchronize", Status(Event)> eventSynchronize{load};
+
+  Fn<"cuModuleLoadData", Status(Module*, const void*)> moduleLoadData{load};
+  Fn<"cuModuleUnload", Status(Module)> moduleUnload{load};
+  Fn<"cuModuleGetFunction", Status(Function*, Module, const char*)> moduleGetFunction{load};
+  Fn<"cuLaunchKernel", Status(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**)> launchKernel{load};
 
   Fn<"cuPointerGetAttribute", Status(void*, PointerAttribute, DevicePtr)> pointerGetAttribute{load};
   Fn<"cuPointerSetAttribute", Status(const void*, PointerAttribute, DevicePtr)> pointerSetAttribute{load};

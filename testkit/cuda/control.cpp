@@ -13,9 +13,10 @@ namespace {
 /// Whether a call gives something back. A fault does not keep it from doing so: what the driver
 /// refuses to release nobody could release.
 bool givesBack(const char* name) {
-  for(const char* known : {"cuMemUnmap", "cuMemAddressFree", "cuMemRelease", "cuMemFree_v2",
-                           "cuCtxPopCurrent_v2", "cuDevicePrimaryCtxRelease_v2", "cuStreamDestroy_v2",
-                           "cuEventDestroy_v2", "cuMemHostUnregister", "cuMemFreeAsync", "cuMemFreeHost"}) {
+  for(const char* known :
+      {"cuMemUnmap", "cuMemAddressFree", "cuMemRelease", "cuMemFree_v2", "cuCtxPopCurrent_v2",
+       "cuDevicePrimaryCtxRelease_v2", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuMemHostUnregister",
+       "cuMemFreeAsync", "cuMemFreeHost", "cuModuleUnload"}) {
     if(std::strcmp(name, known) == 0)
       return true;
   }
@@ -126,6 +127,7 @@ RDMAGPU_STANDIN_API const char* rdmagpu_standin_cuda_ledger() {
                                              [](const auto& entry) { return !entry.second.isDefault; })));
   add("events", s.events.size());
   add("registrations", s.registered.size());
+  add("modules", s.modules.size());
   for(const int count : s.retained)
     add("times a primary context", static_cast<std::size_t>(count));
   return text.c_str();

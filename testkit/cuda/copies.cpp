@@ -39,6 +39,7 @@ RDMAGPU_STANDIN_API Status cuMemcpyDtoH_v2(void* to, DevicePtr from, std::size_t
     return status;
   if(bytes != 0)
     std::memcpy(to, hostView(from), bytes);
+  state().unfinished = 0; // it waits for what was before it
   return Status::Success;
 }
 

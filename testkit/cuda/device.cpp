@@ -39,6 +39,8 @@ int deviceOf(Context context) { return context->device; }
 
 void forgetContexts() {
   stack.clear();
+  for(ContextObject& context : primaries)
+    unloadModulesOf(&context);
   for(int& count : state().retained)
     count = 0;
 }
@@ -206,6 +208,7 @@ RDMAGPU_STANDIN_API Status cuDevicePrimaryCtxRelease_v2(Device device) {
                   Status::InvalidContext);
   if(--count == 0) {
     endWorkOf(&primaries[ordinalOf(device)]);
+    unloadModulesOf(&primaries[ordinalOf(device)]);
     freeOwnedBy(&primaries[ordinalOf(device)]);
   }
   return call.outcome();

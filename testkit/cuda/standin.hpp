@@ -96,6 +96,16 @@ struct Registered {
   bool allocated{}; ///< By cuMemHostAlloc, which it goes back to.
 };
 
+struct LoadedModule {
+  Context context{};
+  std::string text; ///< Without comments.
+};
+
+struct LoadedFunction {
+  Module module{};
+  std::string name;
+};
+
 struct State {
   std::recursive_mutex mutex;
   const Profile* profile{};
@@ -107,11 +117,13 @@ struct State {
   std::map<DevicePtr, Mapping> mappings;
   std::map<DevicePtr, Plain> plain;
   int retained[deviceCount]{}; ///< How often each primary context is.
-  int unfinished{};            ///< Writes to device memory that nobody has waited for.
+  int unfinished{};            ///< Writes to device memory, and kernels, that nobody has waited for.
 
   std::map<Stream, Work> streams;
   std::map<Event, Record> events;
   std::map<std::uintptr_t, Registered> registered; ///< Host memory.
+  std::map<Module, LoadedModule> modules;
+  std::map<Function, LoadedFunction> functions; ///< Each of a module that is there.
   int questionsUntilDone{2};
 
   int callsUntilFailure{};
@@ -169,6 +181,8 @@ void forgetRegistrationsOf(Context);
 bool hostMemoryIsInUse(std::uintptr_t address, std::size_t bytes);
 /// Gives back what lives in a context that has gone.
 void freeOwnedBy(Context);
+/// Unloads the modules of a context that has gone.
+void unloadModulesOf(Context);
 /// The driver takes down what there is, as at the end of a process.
 void shutDown();
 /// Parts of that.

@@ -115,6 +115,10 @@ const std::vector functions{
     FUNCTION(eventRecord, cuEventRecord),
     FUNCTION(eventQuery, cuEventQuery),
     FUNCTION(eventSynchronize, cuEventSynchronize),
+    FUNCTION(moduleLoadData, cuModuleLoadData),
+    FUNCTION(moduleUnload, cuModuleUnload),
+    FUNCTION(moduleGetFunction, cuModuleGetFunction),
+    FUNCTION(launchKernel, cuLaunchKernel),
     FUNCTION(pointerGetAttribute, cuPointerGetAttribute),
     FUNCTION(pointerSetAttribute, cuPointerSetAttribute),
     FUNCTION(flushGpuDirectRdmaWrites, cuFlushGPUDirectRDMAWrites),
@@ -188,9 +192,13 @@ TEST(CudaAbi, StatusesHaveTheHeadersValues) {
   EXPECT_VALUE(Status::Deinitialized, CUDA_ERROR_DEINITIALIZED);
   EXPECT_VALUE(Status::NoDevice, CUDA_ERROR_NO_DEVICE);
   EXPECT_VALUE(Status::InvalidDevice, CUDA_ERROR_INVALID_DEVICE);
+  EXPECT_VALUE(Status::InvalidImage, CUDA_ERROR_INVALID_IMAGE);
   EXPECT_VALUE(Status::InvalidContext, CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_VALUE(Status::InvalidPtx, CUDA_ERROR_INVALID_PTX);
   EXPECT_VALUE(Status::InvalidHandle, CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_VALUE(Status::NotFound, CUDA_ERROR_NOT_FOUND);
   EXPECT_VALUE(Status::NotReady, CUDA_ERROR_NOT_READY);
+  EXPECT_VALUE(Status::IllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_VALUE(Status::ContextIsDestroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED);
   EXPECT_VALUE(Status::HostMemoryAlreadyRegistered, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
   EXPECT_VALUE(Status::HostMemoryNotRegistered, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);

@@ -233,6 +233,19 @@ public:
   /// Makes what a peer wrote visible to the consumer; a no-op where the platform orders it.
   Result<void> flushPeerWrites() const;
 
+  /// The checksum() of `bytes` bytes of a slot from `offset` on, the same on every backend, computed where
+  /// the memory lies: a frame in GPU memory is compared with one on the CPU without being copied. Fast where
+  /// `offset` is a multiple of 16. A range that passes the end of the slot is refused.
+  /// CUDA: this and poison() run kernels, which the driver compiles when the first one is needed. They run in
+  /// the memory's own context (MemAlloc), or in the one that is current on that GPU at the first of these
+  /// calls, which must then outlive the memory; else in the primary one. Unsupported if the driver cannot
+  /// compile them.
+  Result<std::uint64_t> checksum(std::size_t slot, std::size_t bytes, std::size_t offset = 0) const;
+  /// Fills all of a slot with what poison() makes of the seed; returns when done.
+  Result<void> poison(std::size_t slot, std::uint64_t seed) const;
+  /// Fills all of a slot with zeros; returns when done.
+  Result<void> clear(std::size_t slot) const;
+
   /// Offers the memory to a second process; see SharedBuffer.
   Result<SharedBuffer> share() const;
   /// Maps the memory that another process offered through a connected Unix-domain socket (see

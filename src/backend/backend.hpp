@@ -43,6 +43,12 @@ public:
   virtual Result<void> download(std::size_t offset, std::span<std::byte> to) const = 0;
   virtual Result<void> flushPeerWrites() const { return {}; }
 
+  /// What checksum() says of those bytes, computed without moving them.
+  virtual Result<std::uint64_t> checksum(std::size_t offset, std::size_t bytes) const = 0;
+  /// Writes what poison() writes, from `offset` on. Whole slots: both are multiples of slotGranularity().
+  virtual Result<void> poison(std::size_t offset, std::size_t bytes, std::uint64_t seed) const = 0;
+  virtual Result<void> clear(std::size_t offset, std::size_t bytes) const = 0;
+
   /// A dma-buf that reaches [offset, offset + bytes). The base answers NotExportable. An Error with an
   /// empty call gets the name of the member that the caller used.
   virtual Result<ExportedFd> exportDmaBuf(std::size_t offset, std::size_t bytes) const;

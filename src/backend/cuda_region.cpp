@@ -49,7 +49,7 @@ Result<RegionPtr> CudaRegion::allocate(const Gpu& gpu, const Bar1& bar1, CudaMem
     return error;
   }
   if(request.config.zeroFill) {
-    if(const auto cleared = region->clear(); !cleared)
+    if(const auto cleared = region->clear(Keep::No, 0, region->m_bytes); !cleared)
       return cleared.error();
   }
   region->m_scrub = request.config.scrubOnDestroy;
@@ -80,15 +80,15 @@ Result<RegionPtr> CudaRegion::import(os::Fd fd, std::size_t bytes) {
 CudaRegion::~CudaRegion() {
   if(!m_scrub || inForkedChild())
     return;
-  if(const auto cleared = clear(); !cleared)
+  if(const auto cleared = clear(Keep::No, 0, m_bytes); !cleared)
     log(LogLevel::Failure, "slots were given back without being overwritten", cleared.error());
 }
 
-Result<void> CudaRegion::clear() const noexcept {
+Result<void> CudaRegion::clear(Keep keep, std::size_t offset, std::size_t bytes) const noexcept {
   const api::Functions& cuda = loadedDriver();
   const unsigned char zero = 0;
-  return m_contexts.run(Keep::No, [&]() -> Result<void> {
-    if(const auto set = cuda.call(m_bytes, cuda.memsetD8, m_base, zero, m_bytes); !set)
+  return m_contexts.run(keep, [&]() -> Result<void> {
+    if(const auto set = cuda.call(bytes, cuda.memsetD8, m_base + offset, zero, bytes); !set)
       return set;
     return cuda.call(0, cuda.streamSynchronize, api::Stream{}); // a memset may return before it is done
   });
@@ -147,6 +147,18 @@ Result<void> CudaRegion::exportMapped(std::size_t offset, std::size_t bytes, int
   }
   exported.pcieMapped = true;
   return {};
+}
+
+Result<std::uint64_t> CudaRegion::checksum(std::size_t offset, std::size_t bytes) const {
+  return m_kernels.checksum(m_base + offset, bytes);
+}
+
+Result<void> CudaRegion::poison(std::size_t offset, std::size_t bytes, std::uint64_t seed) const {
+  return m_kernels.poison(m_base + offset, bytes, seed);
+}
+
+Result<void> CudaRegion::clear(std::size_t offset, std::size_t bytes) const {
+  return clear(Keep::Yes, offset, bytes);
 }
 
 Result<ExportedFd> CudaRegion::exportDmaBuf(std::size_t offset, std::size_t bytes) const {

@@ -1,6 +1,7 @@
 #pragma once
 #include <backend/backend.hpp>
 #include <backend/cuda_budget.hpp>
+#include <backend/cuda_kernels.hpp>
 #include <backend/cuda_memory.hpp>
 
 #include <variant>
@@ -25,6 +26,9 @@ public:
   Result<void> upload(std::size_t offset, std::span<const std::byte> from) const override;
   Result<void> download(std::size_t offset, std::span<std::byte> to) const override;
   Result<void> flushPeerWrites() const override;
+  Result<std::uint64_t> checksum(std::size_t offset, std::size_t bytes) const override;
+  Result<void> poison(std::size_t offset, std::size_t bytes, std::uint64_t seed) const override;
+  Result<void> clear(std::size_t offset, std::size_t bytes) const override;
   Result<ExportedFd> exportDmaBuf(std::size_t offset, std::size_t bytes) const override;
   Result<os::Fd> share() const override;
   Result<std::unique_ptr<Copies>> openCopies(const CopiesRequest&) const override;
@@ -32,15 +36,16 @@ public:
 
 private:
   Result<void> take(CudaMemory, std::size_t bytes);
-  Result<void> clear() const noexcept;
   /// Maps a range into a dma-buf as the config says, in a context that is current.
   Result<void> exportMapped(std::size_t offset, std::size_t bytes, int& number, ExportedFd&) const noexcept;
+  Result<void> clear(Keep, std::size_t offset, std::size_t bytes) const noexcept;
   bool writesNeedFlush() const noexcept { return m_gpu.writesOrdering < api::orderedForOwner; }
 
   Gpu m_gpu;
   Bar1 m_bar1;
   ContextSource m_contexts; // before the memory, which may live in a context
   std::variant<std::monostate, VmmMemory, PlainMemory> m_memory;
+  Kernels m_kernels{m_contexts}; // after the memory, which they read and write
   api::DevicePtr m_base{};
   std::size_t m_bytes{};         ///< From m_base on: what was asked for.
   Answer m_capable{Answer::Yes}; ///< No only for what was imported: else such a region does not come to be.

@@ -7,6 +7,8 @@
 #include <os/numa.hpp>
 #include <os/process.hpp>
 #include <os/udmabuf.hpp>
+#include <rdmagpu/checksum.hpp>
+#include <rdmagpu/poison.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -69,6 +71,18 @@ public:
   Result<void> download(std::size_t offset, std::span<std::byte> to) const override {
     if(!to.empty())
       std::memcpy(to.data(), m_pages.data() + offset, to.size());
+    return {};
+  }
+
+  Result<std::uint64_t> checksum(std::size_t offset, std::size_t bytes) const override {
+    return rdmagpu::checksum({m_pages.data() + offset, bytes});
+  }
+  Result<void> poison(std::size_t offset, std::size_t bytes, std::uint64_t seed) const override {
+    rdmagpu::poison({m_pages.data() + offset, bytes}, seed);
+    return {};
+  }
+  Result<void> clear(std::size_t offset, std::size_t bytes) const override {
+    std::memset(m_pages.data() + offset, 0, bytes);
     return {};
   }
 

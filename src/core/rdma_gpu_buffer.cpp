@@ -203,6 +203,25 @@ Result<void> RdmaGpuBuffer::flushPeerWrites() const {
   return {};
 }
 
+Result<std::uint64_t> RdmaGpuBuffer::checksum(std::size_t slot, std::size_t bytes, std::size_t offset) const {
+  constexpr const char* call = "RdmaGpuBuffer::checksum";
+  if(const auto checked = checkRange(call, m_state.get(), slot, offset, bytes); !checked)
+    return checked.error();
+  return m_state->regionOf(slot)->checksum(m_state->offsetInRegion(slot) + offset, bytes);
+}
+
+Result<void> RdmaGpuBuffer::poison(std::size_t slot, std::uint64_t seed) const {
+  if(const auto checked = checkSlot("RdmaGpuBuffer::poison", m_state.get(), slot); !checked)
+    return checked;
+  return m_state->regionOf(slot)->poison(m_state->offsetInRegion(slot), m_state->layout.stride, seed);
+}
+
+Result<void> RdmaGpuBuffer::clear(std::size_t slot) const {
+  if(const auto checked = checkSlot("RdmaGpuBuffer::clear", m_state.get(), slot); !checked)
+    return checked;
+  return m_state->regionOf(slot)->clear(m_state->offsetInRegion(slot), m_state->layout.stride);
+}
+
 std::shared_ptr<const void> RdmaGpuBuffer::keepAlive(std::size_t i) const noexcept {
   return i < slotCount() ? std::shared_ptr<const void>{m_state->regionOf(i)} : nullptr;
 }

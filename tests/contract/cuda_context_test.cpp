@@ -31,6 +31,10 @@ protected:
     EXPECT_EQ(cuda.current(), expected);
     EXPECT_TRUE(buffer->download(2, bytes));
     EXPECT_EQ(cuda.current(), expected);
+    EXPECT_TRUE(buffer->poison(3, 1));
+    EXPECT_TRUE(buffer->checksum(3, 5000));
+    EXPECT_TRUE(buffer->clear(3));
+    EXPECT_EQ(cuda.current(), expected);
     EXPECT_TRUE(buffer->exportRegion());
     EXPECT_TRUE(buffer->exportSlot(1));
     EXPECT_EQ(cuda.current(), expected);

@@ -54,6 +54,14 @@ Result<void> copyAndFlush(const RdmaGpuBuffer& buffer) {
   return buffer.flushPeerWrites();
 }
 
+Result<void> poisonAndCheck(const RdmaGpuBuffer& buffer) {
+  if(const auto poisoned = buffer.poison(1, 7); !poisoned)
+    return poisoned;
+  if(const auto sum = buffer.checksum(1, 1001, 3); !sum)
+    return sum.error();
+  return buffer.clear(1);
+}
+
 Result<void> exportBoth(const RdmaGpuBuffer& buffer) {
   const auto region = buffer.exportRegion();
   if(!region)
@@ -73,6 +81,11 @@ TEST_F(CudaFault, EveryCallOfCopiesAndFlushesFailsOnce) {
   standin->profile("unordered");
   for(const CudaMemory memory : {CudaMemory::Vmm, CudaMemory::MemAlloc})
     everyCallFailsOnce(*standin, [&] { return withBuffer(cudaConfig(memory), copyAndFlush); });
+}
+
+TEST_F(CudaFault, EveryCallOfPoisoningAndCheckingFailsOnce) {
+  for(const CudaMemory memory : {CudaMemory::Vmm, CudaMemory::MemAlloc})
+    everyCallFailsOnce(*standin, [&] { return withBuffer(cudaConfig(memory), poisonAndCheck); });
 }
 
 TEST_F(CudaFault, EveryCallOfAnExportFailsOnce) {

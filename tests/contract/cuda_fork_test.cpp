@@ -18,6 +18,8 @@ int inChild(RdmaGpuBuffer& buffer) {
   failures |= refused(buffer.upload(0, bytes).error()) ? 0 : 1;
   failures |= refused(buffer.exportSlot(0).error()) ? 0 : 2;
   failures |= refused(RdmaGpuBuffer::make(cudaConfig()).error()) ? 0 : 4;
+  failures |= refused(buffer.checksum(0, 100).error()) ? 0 : 8;
+  failures |= refused(buffer.poison(0, 1).error()) ? 0 : 16;
   buffer.destroy();
   return failures;
 }
@@ -31,6 +33,7 @@ TEST(CudaFork, ForkedChildFreesAndScrubsNothingOfItsParents) {
     std::array<std::byte, 100> sent{};
     sent.fill(std::byte{77});
     ASSERT_TRUE(buffer->upload(0, sent));
+    ASSERT_TRUE(buffer->checksum(0, 100)); // so that there are kernels that the child must leave alone
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if(child == 0)

@@ -40,6 +40,12 @@ protected:
       return down;
     if(const auto flushed = buffer->flushPeerWrites(); !flushed)
       return flushed;
+    if(const auto poisoned = buffer->poison(1, 1); !poisoned)
+      return poisoned;
+    if(const auto sum = buffer->checksum(1, 1000); !sum)
+      return sum.error();
+    if(const auto cleared = buffer->clear(1); !cleared)
+      return cleared;
     const auto exported = buffer->exportRegion();
     return exported ? Result<void>{} : exported.error();
   }

@@ -1,4 +1,5 @@
 #include <contract/backend_contract.hpp>
+#include <contract/bytes_contract.hpp>
 #include <contract/copy_contract.hpp>
 #include <contract/os_standin.hpp>
 
@@ -21,6 +22,7 @@ INSTANTIATE_TEST_SUITE_P(Host, BackendContract,
                          nameOf);
 
 INSTANTIATE_TEST_SUITE_P(Host, CopyContract, testing::Values(hostConfig({})));
+INSTANTIATE_TEST_SUITE_P(Host, BytesContract, testing::Values(hostConfig({})));
 
 TEST(HostCopy, IsDoneWhenItsCallReturns) {
   const auto buffer = RdmaGpuBuffer::make(hostConfig({}));

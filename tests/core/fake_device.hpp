@@ -1,9 +1,14 @@
 #pragma once
 #include <backend/backend.hpp>
 #include <base/library_error.hpp>
+#include <rdmagpu/checksum.hpp>
+#include <rdmagpu/poison.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace rdmagpu::test {
@@ -36,6 +41,17 @@ public:
       ++m_device.flushes;
       if(m_device.flushes == m_device.failFlush)
         return libraryError("flush", LibraryCode::PlatformLacks);
+      return {};
+    }
+    Result<std::uint64_t> checksum(std::size_t offset, std::size_t bytes) const override {
+      return rdmagpu::checksum(std::span{m_memory}.subspan(offset, bytes));
+    }
+    Result<void> poison(std::size_t offset, std::size_t bytes, std::uint64_t seed) const override {
+      rdmagpu::poison(std::span{m_memory}.subspan(offset, bytes), seed);
+      return {};
+    }
+    Result<void> clear(std::size_t offset, std::size_t bytes) const override {
+      std::fill_n(m_memory.begin() + static_cast<std::ptrdiff_t>(offset), bytes, std::byte{});
       return {};
     }
     void describe(BufferFacts& facts) const override { facts.committedBytes += m_memory.size(); }

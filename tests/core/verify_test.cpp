@@ -375,6 +375,9 @@ public:
   Result<void> flushPeerWrites() const override {
     return m_remote.failFlush ? Result<void>{busy()} : Result<void>{};
   }
+  Result<std::uint64_t> checksum(std::size_t, std::size_t) const override { return busy(); }
+  Result<void> poison(std::size_t, std::size_t, std::uint64_t) const override { return busy(); }
+  Result<void> clear(std::size_t, std::size_t) const override { return busy(); }
   void describe(BufferFacts&) const override {}
 
 private:

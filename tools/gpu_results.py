@@ -5,6 +5,11 @@ import json
 import pathlib
 import sys
 
+BESIDE = ("num_cpus", "cu_init_us", "first_buffer_after_cu_init_us", "first_checksum_us", "requested_bytes", "committed_bytes")
+COUNTERS = (
+    *("ours_us", "theirs_us", "ratio", "free_us", "their_free_us"),
+    *("bare1_gbps", "bare2_gbps", "bare4_gbps", "ours_gbps", "unpinned_gbps"),
+)
 SKIPPED = "Skipped\n"  # what GoogleTest writes above a skipped test's reason
 
 
@@ -39,26 +44,14 @@ def compilation(folder):
     return "passed" if "100% tests passed" in log else "failed"
 
 
-def rows_of(told, counters):
-    return {
-        row["name"].split("/iterations")[0]: {name: round(row[name], 3) for name in counters if name in row}
+def benchmark(folder, name):
+    """Times in microseconds, rates in GB/s one way."""
+    told = json.loads(text_of(folder, f"{name}.json"))
+    rows = {
+        row["name"].split("/iterations")[0]: {name: round(row[name], 3) for name in COUNTERS if name in row}
         for row in told["benchmarks"]
     }
-
-
-def creation(folder):
-    told = json.loads(text_of(folder, "cuda_create.json"))
-    context = told["context"]
-    rows = rows_of(told, ("ours_us", "theirs_us", "ratio", "free_us", "their_free_us"))
-    told_beside = ("cu_init_us", "first_buffer_after_cu_init_us", "requested_bytes", "committed_bytes")
-    first = {name: float(context[name]) for name in told_beside if name in context}
-    return {"cpus": context["num_cpus"], **first, "rows": rows}
-
-
-def streaming(folder):
-    """In GB/s one way."""
-    told = json.loads(text_of(folder, "cuda_stream.json"))
-    return rows_of(told, ("bare1_gbps", "bare2_gbps", "bare4_gbps", "ours_gbps", "ratio", "unpinned_gbps"))
+    return {**{name: float(value) for name, value in told["context"].items() if name in BESIDE}, "rows": rows}
 
 
 def streams(folder):
@@ -80,9 +73,10 @@ def results(folder):
         "abi": suite(folder, "abi"),
         "interop": suite(folder, "interop"),
         "nvcc": compilation(folder),
-        "creation": creation(folder),
+        "creation": benchmark(folder, "cuda_create"),
         "creation_with_cuda_core": json.loads(text_of(folder, "cuda_core.json")),
-        "streaming": streaming(folder),
+        "streaming": benchmark(folder, "cuda_stream"),
+        "checksum": benchmark(folder, "cuda_checksum"),
         "program": streams(folder),
         "trace": text_of(folder, "replay.log").splitlines()[-1],
     }

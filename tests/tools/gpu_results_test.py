@@ -35,6 +35,9 @@ class GpuResults(tree.TreeTest):
         self.write("replay.log", "109353 calls\n0 divergences\n")
         row = {"name": "Stream/capture/bytes:64/iterations:7", "ours_gbps": 49.0, "bare2_gbps": 50.0, "ratio": 0.98}
         self.write("cuda_stream.json", json.dumps({"context": {}, "benchmarks": [row]}))
+        row = {"name": "Check/bytes:8", "ours_us": 1.0, "theirs_us": 2.0, "ratio": 0.5}
+        context = {"num_cpus": 16, "first_checksum_us": "30.5"}
+        self.write("cuda_checksum.json", json.dumps({"context": context, "benchmarks": [row]}))
         self.write("before.txt", "NVIDIA H200, 580.159.04, 0 MiB\n")
         self.write("after.txt", "NVIDIA H200, 580.159.04, 1 MiB\n")
 
@@ -68,8 +71,13 @@ class GpuResults(tree.TreeTest):
         self.assertEqual(told["stream_1080p_capture"], {"frames": 129, "mismatches": 0})
         self.assertEqual(told["stream_1080p_playout"], {"error": {"kind": "Unsupported"}})
 
+    def test_what_happens_once_is_told_beside_the_rows(self):
+        checksum = gpu_results.results(self.root)["checksum"]
+        self.assertEqual(checksum["first_checksum_us"], 30.5)
+        self.assertEqual(list(checksum["rows"]), ["Check/bytes:8"])
+
     def test_streaming_is_told_beside_bare_copies(self):
-        rows = gpu_results.results(self.root)["streaming"]
+        rows = gpu_results.results(self.root)["streaming"]["rows"]
         self.assertEqual(rows, {"Stream/capture/bytes:64": {"ours_gbps": 49.0, "bare2_gbps": 50.0, "ratio": 0.98}})
 
     def test_trace_tells_its_last_line(self):

@@ -27,6 +27,7 @@ struct Profile {
   int posixFd = 1;
   int ordering = 100;
   int devices = 2;
+  bool gpusReachEachOther = true;
   std::uint64_t memory = 141 * gibibyte;
   std::uint64_t bar1 = 256 * gibibyte;
 };
@@ -76,6 +77,9 @@ inline constexpr std::array profiles{
             .pcieMapping = true},
     Profile{.name = "no-posix-fd", .text = "memory that cannot leave the process", .posixFd = 0},
     Profile{.name = "unordered", .text = "what a peer writes has to be flushed", .ordering = 0},
+    Profile{.name = "gpus-apart",
+            .text = "two GPUs that do not reach each other's memory",
+            .gpusReachEachOther = false},
     Profile{.name = "no-device", .text = "a driver without a GPU", .devices = 0},
     Profile{.name = "driver-11.4",
             .text = "what the driver in cuda-11.4 is: it knows no dma-bufs",

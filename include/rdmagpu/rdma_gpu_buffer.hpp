@@ -246,6 +246,13 @@ public:
   /// Fills all of a slot with zeros; returns when done.
   Result<void> clear(std::size_t slot) const;
 
+  /// CUDA's Vmm: lets kernels and copies of another GPU use the slots, at the same addresses, for as long as
+  /// the memory is there. For the GPU that it is on there is nothing to do. GPUs that do not reach each
+  /// other's memory (cuDeviceCanAccessPeer) are Unsupported; so is MemAlloc, which is opened for one context
+  /// at a time by who has that context (cuCtxEnablePeerAccess). It does not change what peers of other makers
+  /// reach.
+  Result<void> grantAccess(const GpuSelector& gpu) const;
+
   /// Offers the memory to a second process; see SharedBuffer.
   Result<SharedBuffer> share() const;
   /// Maps the memory that another process offered through a connected Unix-domain socket (see

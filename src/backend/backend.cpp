@@ -11,6 +11,10 @@ Result<os::Fd> Region::share() const {
   return libraryError("RdmaGpuBuffer::share", LibraryCode::NotShareable);
 }
 
+Result<void> Region::grantAccess(const GpuSelector&) const {
+  return libraryError("RdmaGpuBuffer::grantAccess", LibraryCode::NotGrantable);
+}
+
 Result<std::unique_ptr<Copies>> Region::openCopies(const CopiesRequest&) const {
   return libraryError("CopyQueue::make", LibraryCode::NotCopyable);
 }

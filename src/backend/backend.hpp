@@ -55,6 +55,9 @@ public:
   /// A descriptor with which another process can map all of it. The base answers NotShareable.
   virtual Result<os::Fd> share() const;
 
+  /// Lets another GPU of the same API use it. The base answers NotGrantable.
+  virtual Result<void> grantAccess(const GpuSelector&) const;
+
   /// Copies that go on by themselves, in this region, which outlives them. The base answers NotCopyable.
   virtual Result<std::unique_ptr<Copies>> openCopies(const CopiesRequest&) const;
 

@@ -72,7 +72,7 @@ Result<std::string> busIdOf(const api::Functions& cuda, api::Device device) {
 
 /// The first GPU for which `matches`, which returns a Result<bool>, is true.
 template <class Matches>
-Result<int> findGpu(const api::Functions& cuda, int count, Matches matches) {
+Result<int> findGpu(const char* call, const api::Functions& cuda, int count, Matches matches) {
   for(int i = 0; i < count; ++i) {
     const auto device = deviceAt(cuda, i);
     if(!device)
@@ -83,14 +83,14 @@ Result<int> findGpu(const api::Functions& cuda, int count, Matches matches) {
     if(*found)
       return i;
   }
-  return libraryError(makeCall, LibraryCode::DeviceNotFound);
+  return libraryError(call, LibraryCode::DeviceNotFound);
 }
 
-Result<int> checkOrdinal(int ordinal, int count) {
+Result<int> checkOrdinal(const char* call, int ordinal, int count) {
   if(ordinal >= 0 && ordinal < count)
     return ordinal;
   Error error =
-      libraryError(makeCall, LibraryCode::DeviceOutOfRange, static_cast<std::uint64_t>(std::max(ordinal, 0)),
+      libraryError(call, LibraryCode::DeviceOutOfRange, static_cast<std::uint64_t>(std::max(ordinal, 0)),
                    static_cast<std::uint64_t>(count));
   error.device = ordinal;
   return error;
@@ -165,22 +165,25 @@ void forgetGpus() noexcept {
 }
 
 Result<int> chooseGpu(const api::Functions& cuda, const RdmaGpuBufferConfig& config) {
-  const GpuSelector& named = config.gpu;
+  return chooseGpu(makeCall, cuda, config.gpu, config.cudaDevice);
+}
+
+Result<int> chooseGpu(const char* call, const api::Functions& cuda, const GpuSelector& named, int otherwise) {
   if(named.luid) // Windows' way
-    return libraryError(makeCall, LibraryCode::PlatformLacks);
+    return libraryError(call, LibraryCode::PlatformLacks);
   const auto count = countGpus(cuda);
   if(!count)
     return count;
 
   std::vector<int> answers;
   if(named.ordinal || named.empty()) {
-    const auto ordinal = checkOrdinal(named.ordinal.value_or(config.cudaDevice), *count);
+    const auto ordinal = checkOrdinal(call, named.ordinal.value_or(otherwise), *count);
     if(!ordinal)
       return ordinal;
     answers.push_back(*ordinal);
   }
   if(named.pci) {
-    const auto at = findGpu(cuda, *count, [&](api::Device device) -> Result<bool> {
+    const auto at = findGpu(call, cuda, *count, [&](api::Device device) -> Result<bool> {
       const auto busId = busIdOf(cuda, device);
       if(!busId)
         return busId.error();
@@ -191,7 +194,7 @@ Result<int> chooseGpu(const api::Functions& cuda, const RdmaGpuBufferConfig& con
     answers.push_back(*at);
   }
   if(named.uuid) {
-    const auto at = findGpu(cuda, *count, [&](api::Device device) -> Result<bool> {
+    const auto at = findGpu(call, cuda, *count, [&](api::Device device) -> Result<bool> {
       api::Uuid uuid;
       if(const auto got = cuda.call(0, cuda.deviceGetUuid, &uuid, device); !got)
         return got.error();
@@ -202,7 +205,7 @@ Result<int> chooseGpu(const api::Functions& cuda, const RdmaGpuBufferConfig& con
     answers.push_back(*at);
   }
   if(std::any_of(answers.begin(), answers.end(), [&](int i) { return i != answers.front(); }))
-    return libraryError(makeCall, LibraryCode::GpuSelectorConflict);
+    return libraryError(call, LibraryCode::GpuSelectorConflict);
   return answers.front();
 }
 

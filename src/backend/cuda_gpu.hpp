@@ -43,6 +43,9 @@ void forgetGpus() noexcept;
 
 /// The ordinal of the GPU that the config names. Those of its ways to name one that it uses must agree.
 Result<int> chooseGpu(const api::Functions&, const RdmaGpuBufferConfig&);
+/// The same for a selector, and an ordinal for one that names none. `call` is the public function to name in
+/// an error.
+Result<int> chooseGpu(const char* call, const api::Functions&, const GpuSelector&, int otherwise);
 
 /// The kind of memory to allocate there, never Auto: as asked, or what the driver offers. An error
 /// names what the driver must say, and does not.

@@ -79,8 +79,13 @@ Result<void> VmmMemory::map(std::size_t bytes) {
      !mapped)
     return mapped;
   m_mapping = Unique<MappingTraits>{range};
-  const api::AccessDesc access{.location = {.id = m_ordinal}};
-  return cuda.call(bytes, cuda.memSetAccess, range.address, bytes, &access, std::size_t{1});
+  return grantAccess(m_ordinal);
+}
+
+Result<void> VmmMemory::grantAccess(int ordinal) const {
+  const api::Functions& cuda = loadedDriver();
+  const api::AccessDesc access{.location = {.id = ordinal}};
+  return cuda.call(bytes(), cuda.memSetAccess, address(), bytes(), &access, std::size_t{1});
 }
 
 Result<VmmMemory> VmmMemory::allocate(const Gpu& gpu, std::size_t bytes, std::vector<Error>& tolerated) {

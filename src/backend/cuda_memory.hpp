@@ -48,6 +48,8 @@ public:
   int ordinal() const noexcept { return m_ordinal; } ///< Of the GPU that it is on.
   bool shareable() const noexcept { return m_shareable; }
   Result<os::Fd> share() const;
+  /// Lets the kernels and copies of that GPU use it.
+  Result<void> grantAccess(int ordinal) const;
 
 private:
   Result<void> create(std::size_t bytes, api::HandleType);

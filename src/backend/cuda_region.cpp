@@ -22,6 +22,18 @@ Error pcieRefusal(const Gpu& gpu, const Error& error) noexcept {
   return refusal;
 }
 
+/// Opens the memory, which is on the GPU `owner`, to another one.
+Result<void> openTo(const api::Functions& cuda, int ordinal, const Gpu& owner, const VmmMemory& memory) {
+  api::Device other{};
+  if(const auto got = cuda.call(0, cuda.deviceGet, &other, ordinal); !got)
+    return got;
+  int reaches{};
+  if(const auto told = cuda.call(0, cuda.deviceCanAccessPeer, &reaches, other, owner.device); !told)
+    return told;
+  return reaches ? memory.grantAccess(ordinal)
+                 : libraryError(cuda.deviceCanAccessPeer.symbol(), LibraryCode::GpusApart);
+}
+
 } // namespace
 
 Result<void> CudaRegion::take(CudaMemory kind, std::size_t bytes) {
@@ -182,6 +194,27 @@ Result<os::Fd> CudaRegion::share() const {
   if(!memory || !memory->shareable())
     return Region::share();
   return memory->share();
+}
+
+Result<void> CudaRegion::grantAccess(const GpuSelector& named) const {
+  constexpr const char* call = "RdmaGpuBuffer::grantAccess";
+  if(const auto process = checkProcess(); !process)
+    return process;
+  const auto* memory = std::get_if<VmmMemory>(&m_memory);
+  if(!memory)
+    return libraryError(call, LibraryCode::AccessPerContext);
+  const api::Functions& cuda = loadedDriver();
+  const auto ordinal = chooseGpu(call, cuda, named, 0);
+  if(!ordinal)
+    return ordinal.error();
+  if(*ordinal == m_gpu.ordinal)
+    return {};
+  const auto granted = openTo(cuda, *ordinal, m_gpu, *memory);
+  if(granted)
+    return {};
+  Error error = granted.error();
+  error.device = *ordinal;
+  return error;
 }
 
 Result<std::unique_ptr<Copies>> CudaRegion::openCopies(const CopiesRequest& request) const {

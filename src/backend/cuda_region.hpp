@@ -31,6 +31,7 @@ public:
   Result<void> clear(std::size_t offset, std::size_t bytes) const override;
   Result<ExportedFd> exportDmaBuf(std::size_t offset, std::size_t bytes) const override;
   Result<os::Fd> share() const override;
+  Result<void> grantAccess(const GpuSelector&) const override;
   Result<std::unique_ptr<Copies>> openCopies(const CopiesRequest&) const override;
   void describe(BufferFacts&) const override;
 

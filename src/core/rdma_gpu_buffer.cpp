@@ -222,6 +222,19 @@ Result<void> RdmaGpuBuffer::clear(std::size_t slot) const {
   return m_state->regionOf(slot)->clear(m_state->offsetInRegion(slot), m_state->layout.stride);
 }
 
+Result<void> RdmaGpuBuffer::grantAccess(const GpuSelector& gpu) const {
+  constexpr const char* call = "RdmaGpuBuffer::grantAccess";
+  return guarded(call, [&]() -> Result<void> {
+    if(!m_state)
+      return libraryError(call, LibraryCode::BufferEmpty);
+    for(const core::RegionPtr& region : m_state->regions) {
+      if(const auto granted = region->grantAccess(gpu); !granted)
+        return granted;
+    }
+    return {};
+  });
+}
+
 std::shared_ptr<const void> RdmaGpuBuffer::keepAlive(std::size_t i) const noexcept {
   return i < slotCount() ? std::shared_ptr<const void>{m_state->regionOf(i)} : nullptr;
 }

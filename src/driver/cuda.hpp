@@ -160,6 +160,7 @@ struct Functions {
   Fn<"cuDeviceGetUuid_v2", Status(Uuid*, Device), Need::Optional> deviceGetUuid{load};
   Fn<"cuDeviceGetAttribute", Status(int*, DeviceAttribute, Device)> deviceGetAttribute{load};
   Fn<"cuDeviceTotalMem_v2", Status(std::size_t*, Device)> deviceTotalMem{load};
+  Fn<"cuDeviceCanAccessPeer", Status(int*, Device, Device)> deviceCanAccessPeer{load};
 
   Fn<"cuCtxGetDevice", Status(Device*)> ctxGetDevice{load};
   Fn<"cuCtxGetCurrent", Status(Context*)> ctxGetCurrent{load};

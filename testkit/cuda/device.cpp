@@ -185,6 +185,18 @@ RDMAGPU_STANDIN_API Status cuDeviceTotalMem_v2(std::size_t* bytes, Device device
   return Status::Success;
 }
 
+RDMAGPU_STANDIN_API Status cuDeviceCanAccessPeer(int* reaches, Device device, Device peer) {
+  const Call call{"cuDeviceCanAccessPeer"};
+  if(call.refused())
+    return call.refusal();
+  if(!reaches)
+    return Status::InvalidValue;
+  if(!isDevice(device) || !isDevice(peer))
+    return Status::InvalidDevice;
+  *reaches = device != peer && state().profile->gpusReachEachOther;
+  return Status::Success;
+}
+
 RDMAGPU_STANDIN_API Status cuDevicePrimaryCtxRetain(Context* context, Device device) {
   const Call call{"cuDevicePrimaryCtxRetain"};
   if(call.refused())

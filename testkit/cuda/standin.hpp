@@ -47,7 +47,8 @@ inline constexpr auto readOnly = static_cast<AccessFlags>(1);
 struct Mapping {
   std::size_t bytes{};
   std::shared_ptr<Physical> memory;
-  AccessFlags access{noAccess};
+  AccessFlags access{noAccess};        ///< Of the GPU that it is on.
+  AccessFlags ofOthers[deviceCount]{}; ///< Of the other ones, which execute nothing here.
 };
 
 enum class PlainKind : std::uint8_t { Alloc, Pool, Managed };

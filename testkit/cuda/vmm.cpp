@@ -299,13 +299,30 @@ RDMAGPU_STANDIN_API Status cuMemSetAccess(DevicePtr address, std::size_t bytes, 
   }
   for(const auto& part : parts) {
     for(std::size_t i = 0; i < count; ++i) {
-      if(access[i].location != part->second.memory->prop.location) // that of another GPU shows nowhere
+      if(access[i].location != part->second.memory->prop.location) {
+        part->second.ofOthers[access[i].location.id] = access[i].flags;
         continue;
+      }
       part->second.access = access[i].flags;
       if(mprotect(hostView(part->first), part->second.bytes, protectionOf(access[i].flags)) != 0)
         return Status::OutOfMemory;
     }
   }
+  return Status::Success;
+}
+
+RDMAGPU_STANDIN_API Status cuMemGetAccess(unsigned long long* flags, const Location* location,
+                                          DevicePtr address) {
+  const Call call{"cuMemGetAccess"};
+  if(call.refused())
+    return call.refusal();
+  const Mapping* const mapping = mappingOf(address);
+  if(!flags || !location || !mapping || location->type != LocationType::Device)
+    return Status::InvalidValue;
+  if(!isDevice(static_cast<Device>(location->id)))
+    return Status::InvalidDevice;
+  const bool own = *location == mapping->memory->prop.location;
+  *flags = static_cast<unsigned>(own ? mapping->access : mapping->ofOthers[location->id]);
   return Status::Success;
 }
 

@@ -79,6 +79,7 @@ const std::vector functions{
     FUNCTION(deviceGetUuid, cuDeviceGetUuid_v2),
     FUNCTION(deviceGetAttribute, cuDeviceGetAttribute),
     FUNCTION(deviceTotalMem, cuDeviceTotalMem_v2),
+    FUNCTION(deviceCanAccessPeer, cuDeviceCanAccessPeer),
     FUNCTION(ctxGetDevice, cuCtxGetDevice),
     FUNCTION(ctxGetCurrent, cuCtxGetCurrent),
     FUNCTION(ctxPushCurrent, cuCtxPushCurrent_v2),

@@ -33,6 +33,9 @@ struct CudaDriver {
   driver::Fn<"cuMemHostAlloc", api::Status(void**, std::size_t, unsigned)> memHostAlloc{functions.load};
   driver::Fn<"cuMemFreeHost", api::Status(void*)> memFreeHost{functions.load};
 
+  driver::Fn<"cuMemGetAccess", api::Status(unsigned long long*, const api::Location*, api::DevicePtr)>
+      memGetAccess{functions.load};
+
   int deviceCount() const;
   api::Context current() const;
   bool primaryIsActive(int ordinal = 0) const;

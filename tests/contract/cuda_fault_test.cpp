@@ -2,6 +2,7 @@
 #include <contract/fault.hpp>
 #include <contract/log_capture.hpp>
 #include <rdmagpu/backends.hpp>
+#include <rdmagpu/inspect.hpp>
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -106,6 +107,23 @@ TEST_F(CudaFault, EveryCallOfSharingFailsOnce) {
       close(sockets[0]);
       close(sockets[1]);
       return attached ? Result<void>{} : attached.error();
+    });
+  });
+}
+
+TEST_F(CudaFault, EveryCallOfGrantingAccessFailsOnce) {
+  everyCallFailsOnce(*standin, [&] {
+    return withBuffer(cudaConfig(CudaMemory::Vmm), [](const RdmaGpuBuffer& buffer) {
+      return buffer.grantAccess({.ordinal = 1, .pci = {}, .uuid = {}, .luid = {}});
+    });
+  });
+}
+
+TEST_F(CudaFault, EveryCallOfInspectingFailsOnce) {
+  everyCallFailsOnce(*standin, [&] {
+    return withBuffer(cudaConfig(), [](const RdmaGpuBuffer& buffer) {
+      const auto told = inspect(buffer.slot(0).gpuVA, buffer.slot(0).size);
+      return told ? Result<void>{} : told.error();
     });
   });
 }

@@ -1,6 +1,5 @@
 #include <contract/cuda_driver.hpp>
 #include <contract/cuda_pinned.hpp>
-#include <contract/fault.hpp>
 #include <os/library.hpp>
 #include <rdmagpu/inspect.hpp>
 
@@ -260,26 +259,6 @@ TEST(CudaInspectDriver, IsNotInitialisedToLookAtMemory) {
 }
 
 class CudaInspectOnStandin : public OnCudaStandin {};
-
-TEST_F(CudaInspectOnStandin, EveryCallFailsOnce) {
-  const auto buffer = RdmaGpuBuffer::make(cudaConfig(CudaMemory::Vmm));
-  ASSERT_TRUE(buffer);
-  const std::string before = standin->ledger();
-  for(int n = 1;; ++n) {
-    standin->failCall(n);
-    const auto told = inspect(buffer->slot(0).gpuVA, 100);
-    const std::string failed = standin->failedCall();
-    standin->failCall(0);
-    EXPECT_EQ(standin->ledger(), before);
-    if(failed.empty()) {
-      EXPECT_TRUE(told) << told.error().message();
-      EXPECT_GT(n, 10) << "questions";
-      break;
-    }
-    ASSERT_FALSE(told) << "swallowed a failed " << failed;
-    EXPECT_EQ(told.error().call, failed);
-  }
-}
 
 TEST_F(CudaInspectOnStandin, GpuWithoutRdmaIsTheReason) {
   standin->profile("geforce");

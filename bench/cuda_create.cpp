@@ -216,6 +216,28 @@ std::string microseconds(Work work) {
       std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
 }
 
+/// The driver's own part of a buffer in a process that has no context, in which access is slow to set.
+std::string bareRegion(std::size_t bytes) {
+  const api::AllocationProp prop{.requestedHandleTypes = api::HandleType::PosixFileDescriptor,
+                                 .allocFlags = {.gpuDirectRdmaCapable = 1}};
+  const api::AccessDesc access{};
+  std::size_t grain{1};
+  api::MemHandle handle{};
+  api::DevicePtr address{};
+  cuda().memGetAllocationGranularity(&grain, &prop, api::Granularity::Minimum);
+  bytes = (bytes + grain - 1) / grain * grain;
+  const std::string took = microseconds([&] {
+    cuda().memCreate(&handle, bytes, &prop, 0);
+    cuda().memAddressReserve(&address, bytes, grain, 0, 0);
+    cuda().memMap(address, bytes, 0, handle, 0);
+    cuda().memSetAccess(address, bytes, &access, 1);
+  });
+  cuda().memUnmap(address, bytes);
+  cuda().memAddressFree(address, bytes);
+  cuda().memRelease(handle);
+  return took;
+}
+
 /// What the first buffer of a process costs beyond cuInit, which is the driver's own.
 bool firstBuffer() {
   const std::string init = microseconds([] { static_cast<void>(cuda().init(0)); });
@@ -229,6 +251,7 @@ bool firstBuffer() {
   benchmark::AddCustomContext("gpu", buffer->facts().device);
   benchmark::AddCustomContext("cu_init_us", init);
   benchmark::AddCustomContext("first_buffer_after_cu_init_us", made);
+  benchmark::AddCustomContext("bare_region_without_context_us", bareRegion(buffer->facts().requestedBytes));
   benchmark::AddCustomContext("requested_bytes", std::to_string(buffer->facts().requestedBytes));
   benchmark::AddCustomContext("committed_bytes", std::to_string(buffer->facts().committedBytes));
   return true;

@@ -1,4 +1,4 @@
-// Creating slots of host memory. Budget (docs/performance.md): create, touched and locked, at most
+// Creating slots of host memory. Budget: create, touched and locked, at most
 // 1.3 times a memset of the same bytes; cost does not grow with the number of slots.
 #include <side_by_side.hpp>
 

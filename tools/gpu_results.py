@@ -5,7 +5,10 @@ import json
 import pathlib
 import sys
 
-BESIDE = ("num_cpus", "cu_init_us", "first_buffer_after_cu_init_us", "first_checksum_us", "requested_bytes", "committed_bytes")
+BESIDE = (
+    *("num_cpus", "cu_init_us", "first_buffer_after_cu_init_us", "bare_region_without_context_us", "first_checksum_us"),
+    *("requested_bytes", "committed_bytes"),
+)
 COUNTERS = (
     *("ours_us", "theirs_us", "ratio", "free_us", "their_free_us"),
     *("bare1_gbps", "bare2_gbps", "bare4_gbps", "ours_gbps", "unpinned_gbps"),

@@ -82,7 +82,7 @@ private:
   }
 
   std::optional<Failure> begin(const RingFrame& frame) {
-    if(m_parts.gpu && !m_parts.out && !m_parts.check.checks(frame.sequence))
+    if(!m_parts.out && !m_parts.check.checks(frame.sequence))
       return pass(frame);
     if(m_taken.size() == m_memory.size()) {
       if(auto failure = finishOldest())

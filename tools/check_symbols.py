@@ -23,6 +23,7 @@ MUTABLE = {
     r"rdmagpu::\(anonymous namespace\)::sink(Mutex)?": "the log sink, the one setting of the process",
     r"rdmagpu::os::\(anonymous namespace\)::mark(Mutex)?": "the page that a fork wipes, mapped once",
     r"rdmagpu::backend::cuda::\(anonymous namespace\)::driver\(\)::loaded": "CUDA's functions, loaded once, and which process began with them",
+    r"rdmagpu::backend::cuda::\(anonymous namespace\)::knownGpus\(\)::known": "what each GPU is, asked once",
     r"rdmagpu::backend::cuda::\(anonymous namespace\)::management\(\)::loaded": "const, loaded once",
     r"rdmagpu::driver::cuda::\(anonymous namespace\)::codes": "constexpr; GCC 12 puts a std::array of structs with pointers here",
     r"rdmagpu::backend::all\(\)::backends": "the list of backends, constant once it is made",

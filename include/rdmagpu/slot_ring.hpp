@@ -9,6 +9,10 @@
 
 namespace rdmagpu {
 
+namespace core {
+struct RingAccess;
+} // namespace core
+
 /// Which frame the consumer gets.
 enum class RingPolicy : std::uint8_t {
   Fifo,   ///< Every frame, in order. A producer that finds no free slot must wait or lose its frame.
@@ -31,7 +35,7 @@ struct RingCompletion {
   void* context{};
   /// True once the work is done; then never asked again. Called often, by one thread at a time, from
   /// the calls of the side that wants the slot (under Newest, of both sides: the producer may want the
-  /// frame back). It must not block or call the ring. Null: done at once.
+  /// frame back), or by the thread of a StagedBuffer. It must not block or call the ring. Null: done at once.
   bool (*done)(void* context) noexcept = nullptr;
 };
 
@@ -142,6 +146,7 @@ public:
   void notify() noexcept;
 
 private:
+  friend struct core::RingAccess;
   struct Impl;
   explicit SlotRing(std::unique_ptr<Impl>) noexcept;
   std::unique_ptr<Impl> m_impl;

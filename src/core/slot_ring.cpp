@@ -114,14 +114,17 @@ RingStatus SlotRing::publish(std::uint32_t slot, std::int64_t timestamp, std::si
   ring.producer.holds[slot] = false;
   ring.producer.progress[slot].bytes = bytes;
   ring.producer.progress[slot].bytesReady.store(bytesReady, std::memory_order_relaxed);
-  ring.completions[slot].set(completion);
+  ring.completions[slot].set(ring.stage ? ring.stage->admit(slot, bytes, completion) : completion);
   ring.ready.back().store({.slot = slot,
                            .whole = bytesReady == bytes,
                            .sequence = ring.producer.nextSequence++,
                            .timestamp = timestamp,
                            .bytes = bytes});
   ring.ready.push();
-  ring.consumerGate.signal();
+  if(ring.stage)
+    ring.stage->enqueue(slot);
+  else
+    ring.consumerGate.signal();
   return RingStatus::Ok;
 }
 
@@ -133,7 +136,7 @@ RingStatus SlotRing::advance(std::uint32_t slot, std::size_t bytesReady) noexcep
      bytesReady < progress.bytesReady.load(std::memory_order_relaxed))
     return RingStatus::Misuse;
   progress.bytesReady.store(bytesReady, std::memory_order_release);
-  m_impl->consumerGate.signal();
+  m_impl->arrivals().signal();
   return RingStatus::Ok;
 }
 
@@ -164,15 +167,15 @@ RingStatus SlotRing::take(RingFrame& frame, nanoseconds timeout) noexcept {
 std::size_t SlotRing::bytesReady(std::uint32_t slot) const noexcept {
   if(!m_impl || !m_impl->consumerHolds(slot))
     return 0;
-  return m_impl->producer.progress[slot].bytesReady.load(std::memory_order_acquire);
+  return (*m_impl->readable)[slot].bytesReady.load(std::memory_order_acquire);
 }
 
 RingStatus SlotRing::waitBytes(std::uint32_t slot, std::size_t bytes, nanoseconds timeout) noexcept {
-  if(!m_impl || !m_impl->consumerHolds(slot) || bytes > m_impl->producer.progress[slot].bytes)
+  if(!m_impl || !m_impl->consumerHolds(slot) || bytes > (*m_impl->readable)[slot].bytes)
     return RingStatus::Misuse;
   return await(m_impl->consumerGate, timeout, [&](bool&) noexcept {
-    const bool ended = m_impl->closed(); // before looking at how far it got
-    if(m_impl->producer.progress[slot].bytesReady.load(std::memory_order_acquire) >= bytes)
+    const bool ended = m_impl->ended(); // before looking at how far it got
+    if((*m_impl->readable)[slot].bytesReady.load(std::memory_order_acquire) >= bytes)
       return RingStatus::Ok;
     return ended ? RingStatus::Closed : RingStatus::Empty;
   });

@@ -1,5 +1,7 @@
 #pragma once
 #include <core/cache_line.hpp>
+#include <core/progress.hpp>
+#include <core/ring_stage.hpp>
 #include <core/slot_completion.hpp>
 #include <core/slot_queue.hpp>
 #include <core/wake_gate.hpp>
@@ -57,15 +59,6 @@ private:
   std::atomic<std::size_t> m_bytes{};
 };
 
-/// How far the producer has come with a frame.
-struct Progress {
-  std::size_t bytes{};
-  std::atomic<std::size_t> bytesReady{};
-
-  /// The producer's to ask.
-  bool whole() const noexcept { return bytesReady.load(std::memory_order_relaxed) == bytes; }
-};
-
 /// What only the producer writes.
 struct alignas(cacheLine) ProducerSide {
   explicit ProducerSide(std::uint32_t slotCount) : holds(slotCount), parked(slotCount), progress(slotCount) {}
@@ -115,13 +108,24 @@ struct SlotRing::Impl {
   void notify() noexcept {
     producerGate.wake();
     consumerGate.wake();
+    if(stage)
+      stage->gate.wake();
   }
+  /// Puts a stage between the two sides, before either uses the ring. It must outlive their use of it.
+  void insert(RingStage& between) noexcept {
+    stage = &between;
+    readable = &between.moved;
+  }
+  /// Whether the consumer has all that it will ever get of a frame.
+  bool ended() const noexcept { return stage ? stage->ended.load(std::memory_order_acquire) : closed(); }
+  /// Where somebody waits for what the producer has.
+  WakeGate& arrivals() noexcept { return stage ? stage->gate : consumerGate; }
 
   // The producer's side.
 
   bool producerHolds(std::uint32_t slot) const noexcept { return slot < slotCount && producer.holds[slot]; }
   bool usable(std::uint32_t slot, bool& pending) noexcept {
-    if(!producer.progress[slot].whole())
+    if(!(*readable)[slot].whole())
       return false;
     const bool done = completions[slot].done();
     pending |= !done;
@@ -153,6 +157,8 @@ struct SlotRing::Impl {
   WakeGate producerGate;
   WakeGate consumerGate;
   LineArray<SlotCompletion> completions;
+  RingStage* stage{};                                ///< Null: the consumer gets what the producer publishes.
+  LineArray<Progress>* readable{&producer.progress}; ///< What the consumer can read of each frame.
 
   ProducerSide producer;
   ConsumerSide consumer;
@@ -274,10 +280,19 @@ inline RingStatus SlotRing::Impl::takeNow(RingFrame& frame, bool& pending) noexc
            .bytes = found.bytes,
            .bytesReady = found.bytes};
   if(!found.whole)
-    frame.bytesReady = producer.progress[found.slot].bytesReady.load(std::memory_order_acquire);
+    frame.bytesReady = (*readable)[found.slot].bytesReady.load(std::memory_order_acquire);
   consumer.holds[found.slot].store(true, std::memory_order_relaxed);
   add(consumer.taken, 1);
   return RingStatus::Ok;
 }
 
+namespace core {
+
+/// What the other files of this folder may do with a ring.
+struct RingAccess {
+  using Impl = SlotRing::Impl;
+  static Impl& impl(SlotRing& ring) noexcept { return *ring.m_impl; }
+};
+
+} // namespace core
 } // namespace rdmagpu

@@ -102,6 +102,13 @@ enum class PcieMapping : std::uint8_t {
   Require, ///< An export that cannot be mapped like that fails.
 };
 
+/// Whether peers must be able to reach a GPU's memory.
+enum class GpuRdma : std::uint8_t {
+  Require, ///< Memory that the driver does not call reachable fails the creation.
+  Try,     ///< facts().rdmaCapable says which it is.
+  Off,     ///< Only the GPU, and what copies for it, will use the memory. BAR1 does not limit it.
+};
+
 /// What to allocate. The first seven fields are ossia score's, in its order.
 /// Only the fields that `api` needs are read.
 struct RdmaGpuBufferConfig {
@@ -124,6 +131,7 @@ struct RdmaGpuBufferConfig {
   HostMemory host{};          ///< HostFallback only.
   CudaMemory cudaMemory{CudaMemory::Auto};   ///< Cuda only.
   PcieMapping pcieMapping{PcieMapping::Off}; ///< Cuda only: of exports.
+  GpuRdma rdma{GpuRdma::Require};            ///< Cuda only.
 };
 
 /// Who has pinned the pages for DMA. Locked pages (mlock) stay resident but may still be moved by

@@ -26,8 +26,9 @@ enum class SlotFlow : std::uint8_t { Capture, Playout };
 
 struct StagedBufferConfig {
   /// The application's slots. `api` is where it wants them (Auto: on a GPU if there is one), `accepts` and
-  /// `peer` are the peer's. The peer's own slots, where it gets some, follow `host`; of Cuda's they are
-  /// pinned for the copy engine, and creation fails where they cannot be, unless `host.gpuPin` is Try.
+  /// `peer` are the peer's; `rdma` follows from `path` and `accepts`, and is not read. The peer's own slots,
+  /// where it gets some, follow `host`; of Cuda's they are pinned for the copy engine, and creation fails
+  /// where they cannot be, unless `host.gpuPin` is Try.
   RdmaGpuBufferConfig buffer{};
   SlotFlow flow{SlotFlow::Capture};
   RingPolicy policy{RingPolicy::Fifo};
@@ -40,7 +41,7 @@ struct StagedBufferConfig {
 /// What a StagedBuffer is.
 struct StagedBufferFacts {
   SlotPath path{};
-  Error reason{};            ///< Why the path is not direct; kind None when it is, or could be.
+  Error reason{};            ///< Why the path is not direct; kind None when it is, or was not to be.
   BufferFacts application{}; ///< Of the application's slots.
   BufferFacts peer{};        ///< Of the peer's slots: the same on a direct path.
   /// A frame that is published in part is copied in pieces of at least this size. Measured at creation: the

@@ -14,8 +14,8 @@ namespace {
 
 class CudaDevice final : public Device {
 public:
-  CudaDevice(Gpu gpu, const Bar1& bar1, CudaMemory memory) noexcept
-      : m_gpu(std::move(gpu)), m_bar1(bar1), m_memory(memory) {}
+  CudaDevice(Gpu gpu, const Bar1& bar1, CudaMemory memory, GpuRdma rdma) noexcept
+      : m_gpu(std::move(gpu)), m_bar1(bar1), m_memory(memory), m_limitedByBar1(rdma != GpuRdma::Off) {}
 
   Result<RegionPtr> allocate(const RegionRequest& request) override {
     auto region = CudaRegion::allocate(m_gpu, m_bar1, m_memory, request);
@@ -30,10 +30,11 @@ public:
   std::size_t slotGranularity() const noexcept override { return std::max(gpuPageBytes, os::pageBytes()); }
 
   std::optional<Budget> budget(const RdmaGpuBufferConfig&) const override {
-    const std::uint64_t free = std::min(freeBytes(m_gpu), m_bar1.freeBytes.value_or(m_gpu.totalBytes));
-    return Budget{lessReserve(free), LibraryCode::DeviceBudgetExceeded};
+    const std::uint64_t window =
+        m_limitedByBar1 ? m_bar1.freeBytes.value_or(m_gpu.totalBytes) : m_gpu.totalBytes;
+    return Budget{lessReserve(std::min(freeBytes(m_gpu), window)), LibraryCode::DeviceBudgetExceeded};
   }
-  bool driverKeepsBudget() const noexcept override { return m_bar1.coversMemory; }
+  bool driverKeepsBudget() const noexcept override { return m_bar1.coversMemory || !m_limitedByBar1; }
 
   Result<RegionPtr> attach(os::Fd fd, std::size_t bytes) override {
     return CudaRegion::import(std::move(fd), bytes);
@@ -43,6 +44,7 @@ private:
   Gpu m_gpu;
   Bar1 m_bar1;
   CudaMemory m_memory;
+  bool m_limitedByBar1;
 };
 
 class CudaBackend final : public Backend {
@@ -69,11 +71,11 @@ public:
     auto gpu = knownGpu(**cuda, *ordinal);
     if(!gpu)
       return gpu.error();
-    const auto memory = chooseMemory(*gpu, config.cudaMemory);
+    const auto memory = chooseMemory(*gpu, config.cudaMemory, config.rdma);
     if(!memory)
       return memory.error();
     const Bar1 bar1 = readBar1(*gpu);
-    return DevicePtr{std::make_shared<CudaDevice>(*std::move(gpu), bar1, *memory)};
+    return DevicePtr{std::make_shared<CudaDevice>(*std::move(gpu), bar1, *memory, config.rdma)};
   }
 
   Result<std::optional<MemoryFacts>> inspect(std::uintptr_t begin, std::size_t bytes) const override {
@@ -102,7 +104,7 @@ private:
       }
       info.devices.push_back(
           {.name = gpu->name, .pci = gpu->pci, .rdmaCapable = gpu->rdma ? Answer::Yes : Answer::No});
-      const auto memory = chooseMemory(*gpu, CudaMemory::Auto);
+      const auto memory = chooseMemory(*gpu, CudaMemory::Auto, GpuRdma::Require);
       info.available = info.available || memory;
       if(!memory && reason)
         reason = memory.error();

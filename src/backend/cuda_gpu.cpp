@@ -209,12 +209,16 @@ Result<int> chooseGpu(const char* call, const api::Functions& cuda, const GpuSel
   return answers.front();
 }
 
-Result<CudaMemory> chooseMemory(const Gpu& gpu, CudaMemory asked) {
+Result<CudaMemory> chooseMemory(const Gpu& gpu, CudaMemory asked, GpuRdma rdma) {
   if(gpu.integrated) {
     Error error = libraryError(makeCall, LibraryCode::IntegratedGpu);
     error.device = gpu.ordinal;
     return error;
   }
+  if(rdma != GpuRdma::Require && asked != CudaMemory::Auto)
+    return asked;
+  if(rdma == GpuRdma::Off || (rdma == GpuRdma::Try && !gpu.rdma))
+    return gpu.vmm ? CudaMemory::Vmm : CudaMemory::MemAlloc;
   if(!gpu.rdma)
     return notCapable("CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED", gpu);
   if(asked == CudaMemory::MemAlloc)

@@ -49,6 +49,6 @@ Result<int> chooseGpu(const char* call, const api::Functions&, const GpuSelector
 
 /// The kind of memory to allocate there, never Auto: as asked, or what the driver offers. An error
 /// names what the driver must say, and does not.
-Result<CudaMemory> chooseMemory(const Gpu&, CudaMemory asked);
+Result<CudaMemory> chooseMemory(const Gpu&, CudaMemory asked, GpuRdma);
 
 } // namespace rdmagpu::backend::cuda

@@ -47,10 +47,12 @@ void MappingTraits::close(Range range) noexcept {
   logRelease(cuda.call(range.bytes, cuda.memUnmap, range.address, range.bytes));
 }
 
-Result<void> VmmMemory::create(std::size_t bytes, api::HandleType type) {
+Result<void> VmmMemory::create(std::size_t bytes, api::HandleType type, bool rdma) {
   const api::Functions& cuda = loadedDriver();
-  const api::AllocationProp prop{
-      .requestedHandleTypes = type, .location = {.id = m_ordinal}, .allocFlags = {.gpuDirectRdmaCapable = 1}};
+  const auto flag = static_cast<unsigned char>(rdma ? 1 : 0);
+  const api::AllocationProp prop{.requestedHandleTypes = type,
+                                 .location = {.id = m_ordinal},
+                                 .allocFlags = {.gpuDirectRdmaCapable = flag}};
   const auto granularity = granularityOf(prop);
   if(!granularity)
     return granularity.error();
@@ -88,11 +90,13 @@ Result<void> VmmMemory::grantAccess(int ordinal) const {
   return cuda.call(bytes(), cuda.memSetAccess, address(), bytes(), &access, std::size_t{1});
 }
 
-Result<VmmMemory> VmmMemory::allocate(const Gpu& gpu, std::size_t bytes, std::vector<Error>& tolerated) {
+Result<VmmMemory> VmmMemory::allocate(const Gpu& gpu, GpuRdma wanted, std::size_t bytes,
+                                      std::vector<Error>& tolerated) {
+  const bool rdma = wanted == GpuRdma::Require || (wanted == GpuRdma::Try && gpu.rdmaWithVmm);
   if(gpu.posixFd) {
     VmmMemory memory;
     memory.m_ordinal = gpu.ordinal;
-    const auto created = memory.create(bytes, api::HandleType::PosixFileDescriptor);
+    const auto created = memory.create(bytes, api::HandleType::PosixFileDescriptor, rdma);
     if(created)
       return memory;
     // Some sandboxes refuse memory that could leave the process, and only that.
@@ -102,7 +106,7 @@ Result<VmmMemory> VmmMemory::allocate(const Gpu& gpu, std::size_t bytes, std::ve
   }
   VmmMemory memory;
   memory.m_ordinal = gpu.ordinal;
-  if(const auto created = memory.create(bytes, api::HandleType::None); !created)
+  if(const auto created = memory.create(bytes, api::HandleType::None, rdma); !created)
     return created.error();
   return memory;
 }

@@ -38,7 +38,7 @@ class VmmMemory {
 public:
   /// At least `bytes`, shareable where this system allows that; a refusal of shareable memory is
   /// added to `tolerated`.
-  static Result<VmmMemory> allocate(const Gpu&, std::size_t bytes, std::vector<Error>& tolerated);
+  static Result<VmmMemory> allocate(const Gpu&, GpuRdma, std::size_t bytes, std::vector<Error>& tolerated);
   /// What another process shared. `bytes` is all of it.
   static Result<VmmMemory> import(os::Fd, std::size_t bytes);
 
@@ -52,7 +52,7 @@ public:
   Result<void> grantAccess(int ordinal) const;
 
 private:
-  Result<void> create(std::size_t bytes, api::HandleType);
+  Result<void> create(std::size_t bytes, api::HandleType, bool rdma);
   Result<void> map(std::size_t bytes);
 
   Unique<HandleTraits> m_handle;

@@ -36,9 +36,9 @@ Result<void> openTo(const api::Functions& cuda, int ordinal, const Gpu& owner, c
 
 } // namespace
 
-Result<void> CudaRegion::take(CudaMemory kind, std::size_t bytes) {
+Result<void> CudaRegion::take(CudaMemory kind, GpuRdma rdma, std::size_t bytes) {
   if(kind == CudaMemory::Vmm) {
-    auto memory = VmmMemory::allocate(m_gpu, bytes, m_tolerated);
+    auto memory = VmmMemory::allocate(m_gpu, rdma, bytes, m_tolerated);
     if(!memory)
       return memory.error();
     m_base = m_memory.emplace<VmmMemory>(*std::move(memory)).address();
@@ -49,13 +49,24 @@ Result<void> CudaRegion::take(CudaMemory kind, std::size_t bytes) {
     m_base = m_memory.emplace<PlainMemory>(*std::move(memory)).address();
   }
   m_bytes = bytes;
-  return checkCapable(m_gpu, m_base);
+  return askCapable(rdma);
+}
+
+Result<void> CudaRegion::askCapable(GpuRdma wanted) {
+  const auto capable = checkCapable(m_gpu, m_base);
+  if(capable || wanted == GpuRdma::Require)
+    return capable;
+  const bool answered = capable.error().origin == Origin::Library;
+  m_capable = answered ? Answer::No : Answer::Unknown;
+  if(!answered || wanted == GpuRdma::Try)
+    m_tolerated.push_back(capable.error());
+  return {};
 }
 
 Result<RegionPtr> CudaRegion::allocate(const Gpu& gpu, const Bar1& bar1, CudaMemory kind,
                                        const RegionRequest& request) {
   auto region = std::make_shared<CudaRegion>(gpu, bar1);
-  if(auto taken = region->take(kind, request.bytes); !taken) {
+  if(auto taken = region->take(kind, request.config.rdma, request.bytes); !taken) {
     Error error = taken.error();
     error.device = gpu.ordinal;
     return error;

@@ -36,7 +36,8 @@ public:
   void describe(BufferFacts&) const override;
 
 private:
-  Result<void> take(CudaMemory, std::size_t bytes);
+  Result<void> take(CudaMemory, GpuRdma, std::size_t bytes);
+  Result<void> askCapable(GpuRdma);
   /// Maps a range into a dma-buf as the config says, in a context that is current.
   Result<void> exportMapped(std::size_t offset, std::size_t bytes, int& number, ExportedFd&) const noexcept;
   Result<void> clear(Keep, std::size_t offset, std::size_t bytes) const noexcept;
@@ -48,8 +49,8 @@ private:
   std::variant<std::monostate, VmmMemory, PlainMemory> m_memory;
   Kernels m_kernels{m_contexts}; // after the memory, which they read and write
   api::DevicePtr m_base{};
-  std::size_t m_bytes{};         ///< From m_base on: what was asked for.
-  Answer m_capable{Answer::Yes}; ///< No only for what was imported: else such a region does not come to be.
+  std::size_t m_bytes{}; ///< From m_base on: what was asked for.
+  Answer m_capable{Answer::Yes};
   PcieMapping m_pcieMapping{};
   bool m_scrub{};
   std::vector<Error> m_tolerated;

@@ -18,6 +18,12 @@ constexpr const char* makeCall = "StagedBuffer::make";
 RdmaGpuBufferConfig applicationConfig(const StagedBufferConfig& config) {
   RdmaGpuBufferConfig wanted = config.buffer;
   wanted.accepts = {};
+  const bool out =
+      config.path == SlotPath::Staged || !config.buffer.accepts.contains(HandoffKind::CudaPointer);
+  if(config.path == SlotPath::Direct)
+    wanted.rdma = GpuRdma::Require;
+  else
+    wanted.rdma = out ? GpuRdma::Off : GpuRdma::Try;
   return wanted;
 }
 
@@ -34,7 +40,8 @@ RdmaGpuBufferConfig hostConfig(const StagedBufferConfig& config, const RdmaGpuBu
 Error whyNotDirect(const RdmaGpuBuffer& slots, const Handoffs& accepted) {
   if(!accepted.contains(kind(slots.handoff(0))))
     return libraryError(makeCall, LibraryCode::PeerCannotAddress);
-  if(slots.facts().rdmaCapable == Answer::No)
+  // Of host memory no driver says anything.
+  if(slots.backend() != RdmaGpuApi::HostFallback && slots.facts().rdmaCapable != Answer::Yes)
     return libraryError(makeCall, LibraryCode::NotRdmaCapable);
   return {};
 }
@@ -83,11 +90,12 @@ Result<void> StagedBuffer::Impl::makeBuffers(const StagedBufferConfig& config) {
   if(!made)
     return made.error();
   application = *std::move(made);
-  facts.reason = whyNotDirect(application, config.buffer.accepts);
-  const bool direct = facts.reason.kind == Errc::None;
-  if(config.path == SlotPath::Direct && !direct)
+  if(config.path != SlotPath::Staged)
+    facts.reason = whyNotDirect(application, config.buffer.accepts);
+  const bool reachable = facts.reason.kind == Errc::None;
+  if(config.path == SlotPath::Direct && !reachable)
     return facts.reason;
-  facts.path = direct && config.path != SlotPath::Staged ? SlotPath::Direct : SlotPath::Staged;
+  facts.path = config.path.value_or(reachable ? SlotPath::Direct : SlotPath::Staged);
   facts.application = application.facts();
   facts.peer = facts.application;
   if(facts.path == SlotPath::Direct)

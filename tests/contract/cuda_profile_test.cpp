@@ -59,6 +59,43 @@ TEST_F(CudaProfile, SmallBar1LimitsTheSlotsNotTheMemory) {
   EXPECT_FALSE(refused.error().hints().empty());
 }
 
+TEST_F(CudaProfile, MemoryThatNoPeerIsToReachIsGivenWhereNoneCan) {
+  become("geforce");
+  auto config = cudaConfig();
+  EXPECT_STREQ(RdmaGpuBuffer::make(config).error().codeName, "NotRdmaCapable");
+  for(const GpuRdma rdma : {GpuRdma::Try, GpuRdma::Off}) {
+    for(const CudaMemory memory : {CudaMemory::Vmm, CudaMemory::MemAlloc}) {
+      config.rdma = rdma;
+      config.cudaMemory = memory;
+      const auto buffer = RdmaGpuBuffer::make(config);
+      ASSERT_TRUE(buffer) << buffer.error().message();
+      EXPECT_EQ(buffer->facts().cudaMemory, memory);
+    }
+  }
+}
+
+TEST_F(CudaProfile, TriedReachIsToldOf) {
+  auto config = cudaConfig();
+  config.rdma = GpuRdma::Try;
+  EXPECT_EQ(RdmaGpuBuffer::make(config)->facts().rdmaCapable, Answer::Yes);
+  become("flag-ignored");
+  const auto buffer = RdmaGpuBuffer::make(config);
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  EXPECT_EQ(buffer->facts().rdmaCapable, Answer::No);
+  ASSERT_EQ(buffer->facts().tolerated.size(), 1U);
+  EXPECT_STREQ(buffer->facts().tolerated.front().codeName, "NotRdmaCapable");
+}
+
+TEST_F(CudaProfile, SmallBar1DoesNotLimitMemoryThatNoPeerIsToReach) {
+  become("t4");
+  auto config = cudaConfig();
+  config.frameBytes = frame2160p;
+  config.rdma = GpuRdma::Off;
+  EXPECT_GT(*RdmaGpuBuffer::maxSlots(config), 100U);
+  config.slotCount = 10;
+  EXPECT_TRUE(RdmaGpuBuffer::make(config));
+}
+
 TEST_F(CudaProfile, IntegratedGpusAreLeftToHostMemory) {
   for(const char* name : {"integrated", "gb10"}) {
     become(name);

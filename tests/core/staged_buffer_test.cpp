@@ -18,7 +18,7 @@ TEST(StagedBuffer, HostMemoryIsDirectForTheCpu) {
 
 TEST(StagedBuffer, StagedOnRequestHasTwoMemories) {
   const StagedBuffer staged = makeStaged(hostConfig(SlotPath::Staged));
-  EXPECT_EQ(staged.facts().reason.kind, Errc::None) << "it could be direct";
+  EXPECT_EQ(staged.facts().reason.kind, Errc::None) << "it was asked for";
   EXPECT_EQ(staged.facts().sliceBytes, 8192U);
   EXPECT_EQ(staged.facts().peer.api, RdmaGpuApi::HostFallback);
   ASSERT_EQ(staged.peerBuffer().slotCount(), 3U);

@@ -3,16 +3,14 @@
 import collections
 import json
 import pathlib
+import re
 import sys
 
 BESIDE = (
     *("num_cpus", "cu_init_us", "first_buffer_after_cu_init_us", "bare_region_without_context_us", "first_checksum_us"),
     *("requested_bytes", "committed_bytes"),
 )
-COUNTERS = (
-    *("ours_us", "theirs_us", "ratio", "free_us", "their_free_us"),
-    *("bare1_gbps", "bare2_gbps", "bare4_gbps", "ours_gbps", "unpinned_gbps"),
-)
+COUNTER = re.compile(r"\w+_(us|gbps)|ratio|slice_bytes")
 SKIPPED = "Skipped\n"  # what GoogleTest writes above a skipped test's reason
 
 
@@ -51,7 +49,7 @@ def benchmark(folder, name):
     """Times in microseconds, rates in GB/s one way."""
     told = json.loads(text_of(folder, f"{name}.json"))
     rows = {
-        row["name"].split("/iterations")[0]: {name: round(row[name], 3) for name in COUNTERS if name in row}
+        row["name"].split("/iterations")[0]: {name: round(value, 3) for name, value in row.items() if COUNTER.fullmatch(name)}
         for row in told["benchmarks"]
     }
     return {**{name: float(value) for name, value in told["context"].items() if name in BESIDE}, "rows": rows}
@@ -79,6 +77,7 @@ def results(folder):
         "creation": benchmark(folder, "cuda_create"),
         "creation_with_cuda_core": json.loads(text_of(folder, "cuda_core.json")),
         "streaming": benchmark(folder, "cuda_stream"),
+        "staging": benchmark(folder, "cuda_staged"),
         "checksum": benchmark(folder, "cuda_checksum"),
         "program": streams(folder),
         "trace": text_of(folder, "replay.log").splitlines()[-1],

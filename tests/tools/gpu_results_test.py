@@ -35,6 +35,8 @@ class GpuResults(tree.TreeTest):
         self.write("replay.log", "109353 calls\n0 divergences\n")
         row = {"name": "Stream/capture/bytes:64/iterations:7", "ours_gbps": 49.0, "bare2_gbps": 50.0, "ratio": 0.98}
         self.write("cuda_stream.json", json.dumps({"context": {}, "benchmarks": [row]}))
+        row = {"name": "LastByte/capture", "real_time": 9.0, "sliced_p50_us": 24.0, "slice_bytes": 65536}
+        self.write("cuda_staged.json", json.dumps({"context": {}, "benchmarks": [row]}))
         row = {"name": "Check/bytes:8", "ours_us": 1.0, "theirs_us": 2.0, "ratio": 0.5}
         context = {"num_cpus": 16, "first_checksum_us": "30.5"}
         self.write("cuda_checksum.json", json.dumps({"context": context, "benchmarks": [row]}))
@@ -79,6 +81,10 @@ class GpuResults(tree.TreeTest):
     def test_streaming_is_told_beside_bare_copies(self):
         rows = gpu_results.results(self.root)["streaming"]["rows"]
         self.assertEqual(rows, {"Stream/capture/bytes:64": {"ours_gbps": 49.0, "bare2_gbps": 50.0, "ratio": 0.98}})
+
+    def test_staging_tells_its_latencies_and_what_a_slice_was(self):
+        rows = gpu_results.results(self.root)["staging"]["rows"]
+        self.assertEqual(rows, {"LastByte/capture": {"sliced_p50_us": 24.0, "slice_bytes": 65536}})
 
     def test_trace_tells_its_last_line(self):
         self.assertEqual(gpu_results.results(self.root)["trace"], "0 divergences")

@@ -173,6 +173,8 @@ int runAlloc(const AllocOptions& options) {
     else
       allocation.exportError = exported.error();
   }
+  if(allocation.exportError && options.config().pcieMapping == PcieMapping::Require)
+    return fail("alloc", options.json, exportFailure(allocation));
   const std::string text =
       options.json ? allocationAsJson(allocation) : allocationAsText(allocation, options.all);
   const int shown = finishWith(text, "alloc", exitDone);

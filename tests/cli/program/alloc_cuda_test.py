@@ -22,10 +22,14 @@ class AllocCuda(ProgramTest):
         self.assertIs(report["pcie_mapped"], False)
         self.assertEqual(report["pcie_error"]["code_name"], "NotPcieMappable")
         self.assertRegex(run(*wanted, "try").out, r"(?m)^export +one dma-buf for all slots, mapped in the driver's default way: ")
-        report = run(*wanted, "require", "--json").json
-        self.assertIsNone(report["pcie_mapped"])
-        self.assertEqual(report["export_error"]["code_name"], "NotPcieMappable")
-        self.assertTrue(report["export_error"]["hints"][0].startswith("Leave --pcie-mapping out"))
+
+    def test_mapping_that_is_required_and_refused_is_a_failure(self):
+        wanted = [*CUDA, "--export", "--pcie-mapping"]
+        refused = run(*wanted, "require", "--json")
+        self.assertEqual(refused.code, 1)
+        error = refused.json["error"]
+        self.assertEqual(error["code_name"], "NotPcieMappable")
+        self.assertTrue(error["hints"][0].startswith("Leave --pcie-mapping out"))
         self.assertEqual(run(*CUDA, "--pcie-mapping", "try").code, 2, "it needs --export")
 
     def test_verify_names_the_gpu(self):

@@ -1,8 +1,8 @@
-// A capture loop as an application writes it: the card fills slots, this thread takes each frame and
-// gives its slot back. The card is a software peer here; a real one is told the same handoffs.
-#include <rdmagpu/rdma_gpu_buffer.hpp>
-#include <rdmagpu/slot_ring.hpp>
+// A capture loop as an application writes it: the card fills slots, this thread takes each frame and gives
+// its slot back. Unchanged it runs where there is a GPU, which then has the frames, and where there is none.
+// The card is a software peer here, which reaches host memory only; a real one is told the same handoffs.
 #include <rdmagpu/software_peer.hpp>
+#include <rdmagpu/staged_buffer.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -38,40 +38,41 @@ int fail(const rdmagpu::Error& error) {
 
 int main() {
   constexpr std::size_t frameBytes = 1920 * 1080 * 2;
-  const auto buffer = rdmagpu::RdmaGpuBuffer::make(
-      {.api = rdmagpu::RdmaGpuApi::Auto,
-       .slotCount = 4,
-       .frameBytes = frameBytes,
-       .accepts = {rdmagpu::HandoffKind::HostPointer}}); // what a card on the CPU can reach
-  if(!buffer)
-    return fail(buffer.error());
+  rdmagpu::StagedBufferConfig config;
+  config.buffer = {.api = rdmagpu::RdmaGpuApi::Auto, .slotCount = 4, .frameBytes = frameBytes};
+  config.buffer.accepts = {rdmagpu::HandoffKind::HostPointer}; // what the card can reach
+  auto staged = rdmagpu::StagedBuffer::make(config);
+  if(!staged)
+    return fail(staged.error());
+  std::printf("frames in %s, %s\n", staged->facts().application.device.c_str(),
+              rdmagpu::name(staged->facts().path));
 
   std::vector<rdmagpu::PeerSlot> slots;
-  for(std::size_t i = 0; i < buffer->slotCount(); ++i)
-    slots.push_back({buffer->handoff(i), buffer->slot(i).size});
-  auto ring = rdmagpu::SlotRing::make({.slotCount = 4, .policy = rdmagpu::RingPolicy::Fifo});
-  if(!ring)
-    return fail(ring.error());
-  auto card = rdmagpu::SoftwarePeer::make({.slots = slots, .rate = {60000, 1001}});
+  for(std::size_t i = 0; i < staged->peerBuffer().slotCount(); ++i)
+    slots.push_back({staged->handoff(i), staged->peerBuffer().slot(i).size});
+  auto card = rdmagpu::SoftwarePeer::make({.slots = slots, .rate = {60000, 1001}, .sliceBytes = 128 * 1024});
   if(!card)
     return fail(card.error());
-
   TestCard picture{frameBytes};
-  if(const auto started = card->startCapture(*ring, picture); !started)
+  rdmagpu::SlotRing& ring = staged->ring();
+  if(const auto started = card->startCapture(ring, picture); !started)
     return fail(started.error());
 
   std::vector<std::byte> image(frameBytes);
   std::uint64_t wrong = 0;
   rdmagpu::RingFrame frame;
-  while(ring->take(frame, 5s) == rdmagpu::RingStatus::Ok) {
-    if(const auto copied = buffer->download(frame.slot, image); !copied)
+  while(ring.take(frame, 5s) == rdmagpu::RingStatus::Ok) {
+    if(ring.waitBytes(frame.slot, frame.bytes, 5s) != rdmagpu::RingStatus::Ok)
+      return fail(staged->error());
+    // Work on the GPU would begin here, on the slot itself; this looks at every byte instead.
+    if(const auto copied = staged->applicationBuffer().download(frame.slot, image); !copied)
       return fail(copied.error());
-    ring->release(frame.slot); // the card may fill it again from here on
+    ring.release(frame.slot); // the card may fill it again from here on
     const auto colour = static_cast<std::byte>(frame.sequence);
-    wrong += static_cast<std::uint64_t>(
-        std::count_if(image.begin(), image.end(), [&](std::byte b) { return b != colour; }));
+    wrong += static_cast<std::uint64_t>(frameBytes) -
+             static_cast<std::uint64_t>(std::count(image.begin(), image.end(), colour));
   }
-  const auto counters = ring->counters();
+  const auto counters = ring.counters();
   std::printf("%llu frames taken, %llu dropped, %llu bytes wrong\n",
               static_cast<unsigned long long>(counters.taken),
               static_cast<unsigned long long>(counters.drops), static_cast<unsigned long long>(wrong));

@@ -11,6 +11,7 @@
 #include "stream/report.hpp"
 #include "stream/run.hpp"
 #include "stream/stream_options.hpp"
+#include "stream/stream_slots.hpp"
 
 #include <rdmagpu/copy_queue.hpp>
 
@@ -64,20 +65,6 @@ Step<FrameRate> paceOf(const StreamOptions& options, const FrameReader& reader) 
   return {.value = FrameRate{rate->numerator, rate->denominator}};
 }
 
-Step<RdmaGpuBuffer> allocate(const StreamOptions& options, std::size_t frameBytes) {
-  BufferOptions slots = options.buffer;
-  slots.bytes = frameBytes;
-  RdmaGpuBufferConfig config = slots.config();
-  // What a peer on the CPU can reach.
-  config.accepts = {HandoffKind::HostPointer, HandoffKind::PciMapping};
-  const DefaultSignals endAtOnce;
-  auto buffer = RdmaGpuBuffer::make(config);
-  if(!buffer)
-    return {.failure = allocationFailure(buffer.error(), config.api)};
-  noteUnusedGpu("stream", slots.gpu, *buffer);
-  return {.value = std::move(*buffer)};
-}
-
 /// Slots that no CPU can address: only a copy engine moves frames into and out of them.
 CopyingGpu copyingGpu(const RdmaGpuBuffer& buffer) {
   return buffer.backend() == RdmaGpuApi::HostFallback ? std::nullopt : buffer.facts().pci;
@@ -103,15 +90,23 @@ std::optional<Failure> tryPinning(const StreamOptions& options, const PciAddress
   return {};
 }
 
-Step<SoftwarePeer> makePeer(const StreamOptions& options, FrameRate rate, const RdmaGpuBuffer& buffer,
+/// A card that writes line by line, for the staged path to copy while it does. 0: whole frames.
+std::size_t sliceBytes(const StreamOptions& options, std::size_t frameBytes) {
+  constexpr std::size_t slicesPerFrame = 32;
+  return options.staged && !options.playout ? frameBytes / slicesPerFrame : 0;
+}
+
+Step<SoftwarePeer> makePeer(const StreamOptions& options, FrameRate rate, const StreamSlots& slots,
                             CopyQueue* queue) {
-  std::vector<PeerSlot> slots;
+  const RdmaGpuBuffer& buffer = slots.peer();
+  std::vector<PeerSlot> reached;
   for(std::size_t i = 0; i < buffer.slotCount(); ++i)
-    slots.push_back({buffer.handoff(i), buffer.slot(i).size});
-  auto peer = SoftwarePeer::make({.slots = slots,
+    reached.push_back({buffer.handoff(i), buffer.slot(i).size});
+  auto peer = SoftwarePeer::make({.slots = reached,
                                   .rate = rate,
                                   .misbehaviour = options.peer.misbehaviour,
                                   .misbehaveAt = options.peer.misbehaveAt,
+                                  .sliceBytes = sliceBytes(options, buffer.facts().frameBytes),
                                   .copyThrough = queue});
   if(!peer)
     return {.failure = failureOf(peer.error())};
@@ -221,6 +216,13 @@ int moveFrames(const StreamOptions& options, StreamReport report, const StreamPa
   return conclude(options, report, std::move(end.failure));
 }
 
+void describe(StreamReport& report, const StreamSlots& slots) {
+  report.memory = slots.application().facts();
+  report.proof = slots.application().proof();
+  if(slots.staged())
+    report.staging = slots.staged()->facts();
+}
+
 int runStream(const StreamOptions& options) {
   catchSignals();
   StreamReport report = emptyReport(options);
@@ -234,14 +236,16 @@ int runStream(const StreamOptions& options) {
   const auto rate = paceOf(options, input);
   if(rate.failure)
     return refuse(options, report, *rate.failure);
-  const auto buffer = allocate(options, input.frameBytes());
-  if(buffer.failure)
-    return refuse(options, report, *buffer.failure);
-  report.memory = buffer.value->facts();
-  report.proof = buffer.value->proof();
-  const CopyingGpu gpu = copyingGpu(*buffer.value);
-  auto peersQueue = makeQueue(*buffer.value);
-  auto queue = makeQueue(*buffer.value);
+  Failure noSlots;
+  auto slots = StreamSlots::make(options, input.frameBytes(), noSlots);
+  if(!slots)
+    return refuse(options, report, noSlots);
+  const RdmaGpuBuffer& buffer = slots->application();
+  describe(report, *slots);
+  const CopyingGpu gpu = copyingGpu(buffer);
+  const bool peerCopies = gpu && !slots->staged();
+  auto peersQueue = makeQueue(buffer);
+  auto queue = makeQueue(buffer);
   for(const auto& made : {peersQueue.failure, queue.failure}) {
     if(made)
       return refuse(options, report, *made);
@@ -250,25 +254,23 @@ int runStream(const StreamOptions& options) {
     if(const auto failure = tryPinning(options, *gpu, input.frameBytes()))
       return refuse(options, report, *failure);
   }
-  auto peer = makePeer(options, *rate.value, *buffer.value, gpu ? &*peersQueue.value : nullptr);
+  auto peer = makePeer(options, *rate.value, *slots, peerCopies ? &*peersQueue.value : nullptr);
   if(peer.failure)
     return refuse(options, report, *peer.failure);
-  auto ring = SlotRing::make({options.buffer.slots, options.policy});
-  if(!ring)
-    return refuse(options, report, failureOf(ring.error()));
   auto out = openOutput(options, input);
   if(out.failure)
     return refuse(options, report, *out.failure);
-  const auto feed = makeFeed(options, input, *ring, gpu);
+  const auto feed = makeFeed(options, input, slots->ring(), gpu);
   if(feed.failure)
     return refuse(options, report, *feed.failure);
   FrameCheck check(**feed.value, options.check, options.buffer.slots);
   Tally tally;
   return moveFrames(options, report,
-                    {.buffer = *buffer.value,
+                    {.buffer = buffer,
+                     .staged = slots->staged(),
                      .queue = *queue.value,
                      .gpu = gpu,
-                     .ring = *ring,
+                     .ring = slots->ring(),
                      .peer = *peer.value,
                      .feed = **feed.value,
                      .check = check,

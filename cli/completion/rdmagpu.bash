@@ -42,7 +42,7 @@ _rdmagpu() {
       --node --pin-gpu --no-memfd --export --pcie-mapping --all --hold --json"
     ;;
   stream)
-    options="--help --pix --size --bytes --frames --preload --loop --api --slots --gpu --pin-gpu --playout --rate
+    options="--help --pix --size --bytes --frames --preload --loop --api --slots --gpu --pin-gpu --playout --staged --rate
       --mode --peer --check --out --json"
     ;;
   verify) options="--help --peer --api --slots --bytes --gpu --json" ;;

@@ -62,7 +62,18 @@ private:
   /// Waits only when there is nothing else to wait for.
   RingStatus take(RingFrame& frame) {
     m_parts.feed.expectTake();
-    return m_taken.empty() ? m_parts.ring.take(frame, lookAround) : m_parts.ring.tryTake(frame);
+    const RingStatus status =
+        m_taken.empty() ? m_parts.ring.take(frame, lookAround) : m_parts.ring.tryTake(frame);
+    return status == RingStatus::Ok ? awaitAll(frame) : status;
+  }
+
+  /// A frame that is published in part goes on growing.
+  RingStatus awaitAll(const RingFrame& frame) {
+    RingStatus status = RingStatus::Ok;
+    do
+      status = m_parts.ring.waitBytes(frame.slot, frame.bytes, lookAround);
+    while(status == RingStatus::Empty && !m_parts.stop.load());
+    return status == RingStatus::Empty ? RingStatus::Closed : status;
   }
 
   bool peerIsGone() {

@@ -5,6 +5,10 @@
 
 #include <fmt/core.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace rdmagpu::cli {
 namespace {
 
@@ -75,11 +79,16 @@ Json mismatchList(const CheckCounts& check) {
   return list;
 }
 
-bool staged(const BufferFacts& memory) noexcept { return memory.api != RdmaGpuApi::HostFallback; }
+bool onGpu(const BufferFacts& memory) noexcept { return memory.api != RdmaGpuApi::HostFallback; }
 
-std::string pathText(const BufferFacts& memory) {
-  return staged(memory) ? "staged (GPU memory, consumer on the CPU)"
-                        : "direct (host memory, consumer on the CPU)";
+bool isStaged(const StreamReport& report) noexcept { return report.staging || onGpu(*report.memory); }
+
+std::string pathText(const StreamReport& report) {
+  if(report.staging)
+    return fmt::format("staged (peer in host memory, application in {} memory; slices of {} or more)",
+                       onGpu(*report.memory) ? "GPU" : "host", bytesText(report.staging->sliceBytes));
+  return onGpu(*report.memory) ? "staged (GPU memory, consumer on the CPU)"
+                               : "direct (host memory, consumer on the CPU)";
 }
 
 std::string moverText(const BufferFacts& memory) {
@@ -87,7 +96,7 @@ std::string moverText(const BufferFacts& memory) {
   case Agent::CopyEngine:
     return "the GPU's copy engine, for a peer in software";
   case Agent::Software:
-    return staged(memory) ? "a software device in the GPU's place" : "the CPU, which the peer runs on";
+    return onGpu(memory) ? "a software device in the GPU's place" : "the CPU, which the peer runs on";
   case Agent::None:
   case Agent::Cpu:
   case Agent::Device:
@@ -100,7 +109,7 @@ std::string moverText(const BufferFacts& memory) {
 
 Agent moverOf(const BufferFacts& memory) {
   const bool standin = memory.device.starts_with("rdmagpu software device");
-  return staged(memory) && !standin ? Agent::CopyEngine : Agent::Software;
+  return onGpu(memory) && !standin ? Agent::CopyEngine : Agent::Software;
 }
 
 double StreamReport::bytesPerSecond() const noexcept { return perSecond(totals.bytes, nanoseconds); }
@@ -108,7 +117,7 @@ double StreamReport::framesPerSecond() const noexcept { return perSecond(totals.
 
 std::string reportText(const StreamReport& report) {
   const std::string proof = proofText(report.proof);
-  return factLines({
+  std::vector<std::pair<std::string, std::string>> lines{
       {"input", report.input},
       {"direction", directionText(report)},
       {"frames", framesText(report)},
@@ -116,16 +125,18 @@ std::string reportText(const StreamReport& report) {
       {"underruns", fmt::format("{}", report.ring.underruns)},
       {"throughput", throughputText(report)},
       {"latency", latencyText(report.latency)},
-      {"memory", report.memory ? memoryLine(*report.memory) : "none yet"},
-      {"path", report.memory ? pathText(*report.memory) : "none yet"},
-      {"moved by", report.memory ? moverText(*report.memory) : "none yet"},
-      {"proof", proof.empty() ? "none yet" : proof},
-  });
+      {"memory", report.memory ? memoryLine(*report.memory) : "none yet"}};
+  if(report.staging)
+    lines.emplace_back("peer memory", memoryLine(report.staging->peer));
+  lines.emplace_back("path", report.memory ? pathText(report) : "none yet");
+  lines.emplace_back("moved by", report.memory ? moverText(*report.memory) : "none yet");
+  lines.emplace_back("proof", proof.empty() ? "none yet" : proof);
+  return factLines(lines);
 }
 
 Json toJson(const StreamReport& report) {
   return {{"api", report.memory ? Json(name(report.memory->api)) : Json()},
-          {"path", report.memory ? Json(staged(*report.memory) ? "staged" : "direct") : Json()},
+          {"path", report.memory ? Json(isStaged(report) ? "staged" : "direct") : Json()},
           {"moved_by", report.memory ? Json(name(moverOf(*report.memory))) : Json()},
           {"proof", toJson(report.proof)},
           {"direction", report.playout ? "playout" : "capture"},
@@ -146,7 +157,9 @@ Json toJson(const StreamReport& report) {
           {"latency_ns", latencyAsJson(report.latency)},
           {"interrupted", report.interrupted},
           {"first_mismatches", mismatchList(report.check)},
-          {"facts", report.memory ? toJson(*report.memory) : Json()}};
+          {"facts", report.memory ? toJson(*report.memory) : Json()},
+          {"peer_facts", report.staging ? toJson(report.staging->peer) : Json()},
+          {"slice_bytes", report.staging ? Json(report.staging->sliceBytes) : Json()}};
 }
 
 std::optional<Failure> mismatchFailure(const CheckCounts& check) {

@@ -7,6 +7,7 @@
 
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 #include <rdmagpu/slot_ring.hpp>
+#include <rdmagpu/staged_buffer.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -20,7 +21,8 @@ struct StreamReport {
   std::string peer;
   bool playout{};
   RingPolicy policy{};
-  std::optional<BufferFacts> memory{}; ///< Empty: it ended before there was any.
+  std::optional<BufferFacts> memory{};        ///< Empty: it ended before there was any.
+  std::optional<StagedBufferFacts> staging{}; ///< With --staged; `memory` is then the application's.
   Proof proof{};
   Tally::Totals totals{};
   LatencyHistogram latency{};

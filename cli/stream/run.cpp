@@ -7,6 +7,8 @@ std::optional<Failure> failureBehind(const StreamParts& parts) {
     return failureOf(*failure);
   if(const Error error = parts.peer.counters().error; error.kind != Errc::None)
     return failureOf(error);
+  if(const Error error = parts.staged ? parts.staged->error() : Error{}; error.kind != Errc::None)
+    return failureOf(error);
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 #include <rdmagpu/slot_ring.hpp>
 #include <rdmagpu/software_peer.hpp>
+#include <rdmagpu/staged_buffer.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -19,9 +20,10 @@ namespace rdmagpu::cli {
 
 /// What a stream is made of. All of it is borrowed for the run.
 struct StreamParts {
-  const RdmaGpuBuffer& buffer;
-  CopyQueue& queue; ///< This side's own.
-  CopyingGpu gpu;   ///< Where the slots are; empty: in host memory.
+  const RdmaGpuBuffer& buffer;  ///< This side's slots.
+  const StagedBuffer* staged{}; ///< What copies between them and the peer's; null: they are the peer's too.
+  CopyQueue& queue;             ///< This side's own.
+  CopyingGpu gpu;               ///< Where this side's slots are; empty: in host memory.
   SlotRing& ring;
   SoftwarePeer& peer;
   FrameFeed& feed;
@@ -45,8 +47,8 @@ StreamEnd runCapture(const StreamParts& parts);
 /// and written out.
 StreamEnd runPlayout(const StreamParts& parts);
 
-/// The first of the failures that a run leaves behind, once the peer is at its end: the input's, or the
-/// peer's own. An interrupted input is none.
+/// The first of the failures that a run leaves behind, once the peer is at its end: the input's, the peer's
+/// own, or the staged path's. An interrupted input is none.
 std::optional<Failure> failureBehind(const StreamParts& parts);
 
 } // namespace rdmagpu::cli

@@ -23,6 +23,7 @@ struct StreamOptions {
 
   BufferOptions buffer; ///< Its bytes come from the input.
   PeerOption peer;
+  bool staged{};
   bool playout{};
   std::optional<Rate> rate{};
   bool rateOfInput{};

@@ -95,6 +95,7 @@ struct SlotRing::Impl {
         consumer(config.slotCount),
         ready(config.slotCount),
         free(config.slotCount) {
+    readable = &producer.progress;
     for(std::uint32_t slot = slotCount; slot > 0; --slot)
       giveBack(slot - 1); // the last one first, so that slot 0 is handed out first
   }
@@ -157,8 +158,8 @@ struct SlotRing::Impl {
   WakeGate producerGate;
   WakeGate consumerGate;
   LineArray<SlotCompletion> completions;
-  RingStage* stage{};                                ///< Null: the consumer gets what the producer publishes.
-  LineArray<Progress>* readable{&producer.progress}; ///< What the consumer can read of each frame.
+  RingStage* stage{};              ///< Null: the consumer gets what the producer publishes.
+  LineArray<Progress>* readable{}; ///< What the consumer can read of each frame.
 
   ProducerSide producer;
   ConsumerSide consumer;

@@ -123,10 +123,11 @@ std::vector<PlainBlock> plainPerSlot(benchmark::State& state, const RdmaGpuBuffe
   return slots;
 }
 
-/// Whoever allocates first after gigabytes were freed waits for the driver, for up to 15 ms on an H200.
+/// Whoever allocates first after gigabytes were freed waits for the driver, for up to 15 ms on an H200. With
+/// less the pause would only let the GPU idle, which slows both sides.
 void settle(const RdmaGpuBufferConfig& wanted) {
-  constexpr std::size_t halfGibibyte = std::size_t{1} << 29;
-  if(wanted.slotCount * wanted.frameBytes >= halfGibibyte)
+  constexpr std::size_t gibibytes = std::size_t{2} << 30;
+  if(wanted.slotCount * wanted.frameBytes >= gibibytes)
     std::this_thread::sleep_for(std::chrono::milliseconds(25));
 }
 

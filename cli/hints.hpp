@@ -15,7 +15,10 @@ struct ConfigOption {
   std::string_view option;
 };
 
-/// Those fields that hints name. Only `alloc` has the options.
+/// Those fields that hints name, for `stream`.
+inline constexpr std::array streamConfigOptions{ConfigOption{"gpuPin", "--pin-gpu"}};
+
+/// The same for `alloc`.
 inline constexpr std::array allocConfigOptions{
     ConfigOption{"forbidMemfd", "--no-memfd"},
     ConfigOption{"gpuPin", "--pin-gpu"},

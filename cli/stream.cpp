@@ -65,6 +65,20 @@ Step<FrameRate> paceOf(const StreamOptions& options, const FrameReader& reader) 
   return {.value = FrameRate{rate->numerator, rate->denominator}};
 }
 
+Step<StreamSlots> allocate(const StreamOptions& options, std::size_t frameBytes) {
+  BufferOptions wanted = options.buffer;
+  wanted.bytes = frameBytes;
+  const RdmaGpuBufferConfig config = wanted.config();
+  const SlotFlow flow = options.playout ? SlotFlow::Playout : SlotFlow::Capture;
+  const DefaultSignals endAtOnce;
+  auto slots = options.staged ? StreamSlots::staged(config, options.policy, flow)
+                              : StreamSlots::shared(config, options.policy);
+  if(!slots)
+    return {.failure = allocationFailure(slots.error(), config.api, streamConfigOptions)};
+  noteUnusedGpu("stream", wanted.gpu, slots->application());
+  return {.value = std::move(*slots)};
+}
+
 /// Slots that no CPU can address: only a copy engine moves frames into and out of them.
 CopyingGpu copyingGpu(const RdmaGpuBuffer& buffer) {
   return buffer.backend() == RdmaGpuApi::HostFallback ? std::nullopt : buffer.facts().pci;
@@ -83,30 +97,21 @@ std::optional<Failure> tryPinning(const StreamOptions& options, const PciAddress
   const GpuPin pin = options.buffer.gpuPin == GpuPin::Require ? GpuPin::Require : GpuPin::Try;
   const auto frame = pinnedFrame(frameBytes, gpu, pin);
   if(!frame)
-    return failureOf(frame.error());
+    return failureOf(frame.error(), streamConfigOptions);
   if(const Error& error = frame->facts().pinError; error.kind != Errc::None)
     printNote(fmt::format("stream: frames lie in memory that is not pinned for the GPU, which is slow: {}",
                           error.message()));
   return {};
 }
 
-/// A card that writes line by line, for the staged path to copy while it does. 0: whole frames.
-std::size_t sliceBytes(const StreamOptions& options, std::size_t frameBytes) {
-  constexpr std::size_t slicesPerFrame = 32;
-  return options.staged && !options.playout ? frameBytes / slicesPerFrame : 0;
-}
-
 Step<SoftwarePeer> makePeer(const StreamOptions& options, FrameRate rate, const StreamSlots& slots,
                             CopyQueue* queue) {
-  const RdmaGpuBuffer& buffer = slots.peer();
-  std::vector<PeerSlot> reached;
-  for(std::size_t i = 0; i < buffer.slotCount(); ++i)
-    reached.push_back({buffer.handoff(i), buffer.slot(i).size});
-  auto peer = SoftwarePeer::make({.slots = reached,
+  const std::vector<PeerSlot> seen = slots.peerSlots();
+  auto peer = SoftwarePeer::make({.slots = seen,
                                   .rate = rate,
                                   .misbehaviour = options.peer.misbehaviour,
                                   .misbehaveAt = options.peer.misbehaveAt,
-                                  .sliceBytes = sliceBytes(options, buffer.facts().frameBytes),
+                                  .sliceBytes = slots.peerSliceBytes(),
                                   .copyThrough = queue});
   if(!peer)
     return {.failure = failureOf(peer.error())};
@@ -216,13 +221,6 @@ int moveFrames(const StreamOptions& options, StreamReport report, const StreamPa
   return conclude(options, report, std::move(end.failure));
 }
 
-void describe(StreamReport& report, const StreamSlots& slots) {
-  report.memory = slots.application().facts();
-  report.proof = slots.application().proof();
-  if(slots.staged())
-    report.staging = slots.staged()->facts();
-}
-
 int runStream(const StreamOptions& options) {
   catchSignals();
   StreamReport report = emptyReport(options);
@@ -236,14 +234,17 @@ int runStream(const StreamOptions& options) {
   const auto rate = paceOf(options, input);
   if(rate.failure)
     return refuse(options, report, *rate.failure);
-  Failure noSlots;
-  auto slots = StreamSlots::make(options, input.frameBytes(), noSlots);
-  if(!slots)
-    return refuse(options, report, noSlots);
-  const RdmaGpuBuffer& buffer = slots->application();
-  describe(report, *slots);
+  auto slots = allocate(options, input.frameBytes());
+  if(slots.failure)
+    return refuse(options, report, *slots.failure);
+  const RdmaGpuBuffer& buffer = slots.value->application();
+  SlotRing& ring = slots.value->ring();
+  const StagedBuffer* const staging = slots.value->staging();
+  report.memory = buffer.facts();
+  report.proof = buffer.proof();
+  if(staging)
+    report.staging = staging->facts();
   const CopyingGpu gpu = copyingGpu(buffer);
-  const bool peerCopies = gpu && !slots->staged();
   auto peersQueue = makeQueue(buffer);
   auto queue = makeQueue(buffer);
   for(const auto& made : {peersQueue.failure, queue.failure}) {
@@ -254,29 +255,29 @@ int runStream(const StreamOptions& options) {
     if(const auto failure = tryPinning(options, *gpu, input.frameBytes()))
       return refuse(options, report, *failure);
   }
-  auto peer = makePeer(options, *rate.value, *slots, peerCopies ? &*peersQueue.value : nullptr);
+  auto peer = makePeer(options, *rate.value, *slots.value, gpu && !staging ? &*peersQueue.value : nullptr);
   if(peer.failure)
     return refuse(options, report, *peer.failure);
   auto out = openOutput(options, input);
   if(out.failure)
     return refuse(options, report, *out.failure);
-  const auto feed = makeFeed(options, input, slots->ring(), gpu);
+  const auto feed = makeFeed(options, input, ring, gpu);
   if(feed.failure)
     return refuse(options, report, *feed.failure);
   FrameCheck check(**feed.value, options.check, options.buffer.slots);
   Tally tally;
   return moveFrames(options, report,
                     {.buffer = buffer,
-                     .staged = slots->staged(),
                      .queue = *queue.value,
                      .gpu = gpu,
-                     .ring = slots->ring(),
+                     .ring = ring,
                      .peer = *peer.value,
                      .feed = **feed.value,
                      .check = check,
                      .tally = tally,
                      .out = *out.value ? &**out.value : nullptr,
-                     .stop = stopFlag()});
+                     .stop = stopFlag(),
+                     .staging = staging});
 }
 
 } // namespace

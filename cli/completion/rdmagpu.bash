@@ -42,8 +42,8 @@ _rdmagpu() {
       --node --pin-gpu --no-memfd --export --pcie-mapping --all --hold --json"
     ;;
   stream)
-    options="--help --pix --size --bytes --frames --preload --loop --api --slots --gpu --pin-gpu --playout --staged --rate
-      --mode --peer --check --out --json"
+    options="--help --pix --size --bytes --frames --preload --loop --api --slots --gpu --pin-gpu --playout --staged
+      --rate --mode --peer --check --out --json"
     ;;
   verify) options="--help --peer --api --slots --bytes --gpu --json" ;;
   *) options="--help --version list alloc stream verify" ;;

@@ -2,6 +2,8 @@
 #include "stream/live_line.hpp"
 #include "stream/run.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -62,18 +64,7 @@ private:
   /// Waits only when there is nothing else to wait for.
   RingStatus take(RingFrame& frame) {
     m_parts.feed.expectTake();
-    const RingStatus status =
-        m_taken.empty() ? m_parts.ring.take(frame, lookAround) : m_parts.ring.tryTake(frame);
-    return status == RingStatus::Ok ? awaitAll(frame) : status;
-  }
-
-  /// A frame that is published in part goes on growing.
-  RingStatus awaitAll(const RingFrame& frame) {
-    RingStatus status = RingStatus::Ok;
-    do
-      status = m_parts.ring.waitBytes(frame.slot, frame.bytes, lookAround);
-    while(status == RingStatus::Empty && !m_parts.stop.load());
-    return status == RingStatus::Empty ? RingStatus::Closed : status;
+    return m_taken.empty() ? m_parts.ring.take(frame, lookAround) : m_parts.ring.tryTake(frame);
   }
 
   bool peerIsGone() {
@@ -92,7 +83,23 @@ private:
     return copy && copy->wait();
   }
 
+  /// Of a frame that was published in part, the rest may still be on its way. False when it does not come,
+  /// or is not waited for any more.
+  bool awaitRest(const RingFrame& frame) {
+    RingStatus status{};
+    do
+      status = m_parts.ring.waitBytes(frame.slot, frame.bytes, lookAround);
+    while(status == RingStatus::Empty && !m_parts.stop.load());
+    return status == RingStatus::Ok;
+  }
+
   std::optional<Failure> begin(const RingFrame& frame) {
+    if(!awaitRest(frame)) {
+      if(m_parts.stop.load())
+        return {};
+      return Failure{.kind = "PeerStopped",
+                     .message = fmt::format("frame {} ended before all of it had come", frame.sequence)};
+    }
     if(!m_parts.out && !m_parts.check.checks(frame.sequence))
       return pass(frame);
     if(m_taken.size() == m_memory.size()) {
@@ -165,7 +172,9 @@ StreamEnd runCapture(const StreamParts& parts) {
   if(end.failure)
     parts.stop.store(true); // the feed may be waiting for its input
   parts.peer.stop();
-  if(!end.failure)
+  // Copies that failed are why frames ended early.
+  const bool copiesFailed = parts.staging && parts.staging->error().kind != Errc::None;
+  if(!end.failure || copiesFailed)
     end.failure = failureBehind(parts);
   return end;
 }

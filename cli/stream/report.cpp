@@ -5,7 +5,6 @@
 
 #include <fmt/core.h>
 
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -80,23 +79,26 @@ Json mismatchList(const CheckCounts& check) {
 }
 
 bool onGpu(const BufferFacts& memory) noexcept { return memory.api != RdmaGpuApi::HostFallback; }
-
-bool isStaged(const StreamReport& report) noexcept { return report.staging || onGpu(*report.memory); }
+bool staged(const StreamReport& report) noexcept { return report.staging || onGpu(*report.memory); }
 
 std::string pathText(const StreamReport& report) {
+  const char* memory = onGpu(*report.memory) ? "GPU" : "host";
   if(report.staging)
-    return fmt::format("staged (peer in host memory, application in {} memory; slices of {} or more)",
-                       onGpu(*report.memory) ? "GPU" : "host", bytesText(report.staging->sliceBytes));
-  return onGpu(*report.memory) ? "staged (GPU memory, consumer on the CPU)"
-                               : "direct (host memory, consumer on the CPU)";
+    return fmt::format("staged (the peer's slots {} {} memory, consumer on the CPU)",
+                       report.playout ? "<-" : "->", memory);
+  return fmt::format("{} ({} memory, consumer on the CPU)", staged(report) ? "staged" : "direct", memory);
 }
 
-std::string moverText(const BufferFacts& memory) {
-  switch(moverOf(memory)) {
+std::string moverText(const StreamReport& report) {
+  switch(moverOf(*report.memory)) {
   case Agent::CopyEngine:
-    return "the GPU's copy engine, for a peer in software";
+    return report.staging ? "the GPU's copy engine, between the peer's slots and the program's"
+                          : "the GPU's copy engine, for a peer in software";
   case Agent::Software:
-    return onGpu(memory) ? "a software device in the GPU's place" : "the CPU, which the peer runs on";
+    if(onGpu(*report.memory))
+      return "a software device in the GPU's place";
+    return report.staging ? "the CPU, between the peer's slots and the program's"
+                          : "the CPU, which the peer runs on";
   case Agent::None:
   case Agent::Cpu:
   case Agent::Device:
@@ -125,18 +127,21 @@ std::string reportText(const StreamReport& report) {
       {"underruns", fmt::format("{}", report.ring.underruns)},
       {"throughput", throughputText(report)},
       {"latency", latencyText(report.latency)},
-      {"memory", report.memory ? memoryLine(*report.memory) : "none yet"}};
-  if(report.staging)
-    lines.emplace_back("peer memory", memoryLine(report.staging->peer));
+      {"memory", report.memory ? memoryLine(*report.memory) : "none yet"},
+  };
+  if(report.staging) {
+    lines.emplace_back("peer's memory", memoryLine(report.staging->peer));
+    lines.emplace_back("slices", fmt::format("{} bytes or more", report.staging->sliceBytes));
+  }
   lines.emplace_back("path", report.memory ? pathText(report) : "none yet");
-  lines.emplace_back("moved by", report.memory ? moverText(*report.memory) : "none yet");
+  lines.emplace_back("moved by", report.memory ? moverText(report) : "none yet");
   lines.emplace_back("proof", proof.empty() ? "none yet" : proof);
   return factLines(lines);
 }
 
 Json toJson(const StreamReport& report) {
   return {{"api", report.memory ? Json(name(report.memory->api)) : Json()},
-          {"path", report.memory ? Json(isStaged(report) ? "staged" : "direct") : Json()},
+          {"path", report.memory ? Json(name(staged(report) ? SlotPath::Staged : SlotPath::Direct)) : Json()},
           {"moved_by", report.memory ? Json(name(moverOf(*report.memory))) : Json()},
           {"proof", toJson(report.proof)},
           {"direction", report.playout ? "playout" : "capture"},

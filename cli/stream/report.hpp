@@ -21,8 +21,8 @@ struct StreamReport {
   std::string peer;
   bool playout{};
   RingPolicy policy{};
-  std::optional<BufferFacts> memory{};        ///< Empty: it ended before there was any.
-  std::optional<StagedBufferFacts> staging{}; ///< With --staged; `memory` is then the application's.
+  std::optional<BufferFacts> memory{};        ///< The program's. Empty: it ended before there was any.
+  std::optional<StagedBufferFacts> staging{}; ///< Empty: the peer uses the program's slots.
   Proof proof{};
   Tally::Totals totals{};
   LatencyHistogram latency{};
@@ -35,7 +35,7 @@ struct StreamReport {
   double framesPerSecond() const noexcept;
 };
 
-/// Who moves frames into and out of such slots, for a peer that is software.
+/// Who moves frames into and out of such slots of the program's, for a peer that is software.
 Agent moverOf(const BufferFacts& memory);
 
 std::string reportText(const StreamReport& report);

@@ -20,10 +20,9 @@ namespace rdmagpu::cli {
 
 /// What a stream is made of. All of it is borrowed for the run.
 struct StreamParts {
-  const RdmaGpuBuffer& buffer;  ///< This side's slots.
-  const StagedBuffer* staged{}; ///< What copies between them and the peer's; null: they are the peer's too.
-  CopyQueue& queue;             ///< This side's own.
-  CopyingGpu gpu;               ///< Where this side's slots are; empty: in host memory.
+  const RdmaGpuBuffer& buffer; ///< This side's slots.
+  CopyQueue& queue;            ///< This side's own.
+  CopyingGpu gpu;              ///< Where the slots are; empty: in host memory.
   SlotRing& ring;
   SoftwarePeer& peer;
   FrameFeed& feed;
@@ -31,6 +30,7 @@ struct StreamParts {
   Tally& tally;
   FrameWriter* out{}; ///< Null: frames are not written.
   std::atomic<bool>& stop;
+  const StagedBuffer* staging{}; ///< Null: the peer uses this side's slots.
 };
 
 struct StreamEnd {
@@ -47,8 +47,8 @@ StreamEnd runCapture(const StreamParts& parts);
 /// and written out.
 StreamEnd runPlayout(const StreamParts& parts);
 
-/// The first of the failures that a run leaves behind, once the peer is at its end: the input's, the peer's
-/// own, or the staged path's. An interrupted input is none.
+/// The first of the failures that a run leaves behind, once the peer is at its end: the input's, that of the
+/// copies to or from the peer's slots, or the peer's own. An interrupted input is none.
 std::optional<Failure> failureBehind(const StreamParts& parts);
 
 } // namespace rdmagpu::cli

@@ -70,10 +70,9 @@ void addTransport(CLI::App& app, StreamOptions& options) {
   app.add_flag("--playout", options.playout,
                "The other way round: the program fills the slots and the peer reads them")
       ->group("Transport");
-  app.add_flag(
-         "--staged", options.staged,
-         "The peer gets slots of host memory of its own, and each frame is copied between those and the "
-         "slots of --api while it arrives: the path of a card that cannot reach a GPU")
+  app.add_flag("--staged", options.staged,
+               "Give the peer slots of host memory, and copy between them and those of --api, as for a card "
+               "that cannot reach a GPU's memory")
       ->group("Transport");
   const auto takeRate = [&options](const std::string& text) {
     options.rateOfInput = text == "input";
@@ -130,7 +129,7 @@ CLI::App* addStreamOptions(CLI::App& program, StreamOptions& options) {
               "  rdmagpu stream clip.raw --pix uyvy422 --size 1920x1080 --out copy.raw\n"
               "  rdmagpu stream clip.raw --pix v210 --size 3840x2160 --preload --playout\n"
               "  rdmagpu stream clip.y4m --api cuda --check sample:30\n"
-              "  rdmagpu stream clip.y4m --api cuda --staged --rate input\n"
+              "  rdmagpu stream clip.y4m --api cuda --staged\n"
               "Exit status: 0 no checked frame is wrong (drops are no mistake), 1 a mismatch or\n"
               "bad input, 2 wrong command line, 130 after Ctrl-C; what was done so far is\n"
               "reported in each case.");

@@ -23,8 +23,8 @@ struct StreamOptions {
 
   BufferOptions buffer; ///< Its bytes come from the input.
   PeerOption peer;
-  bool staged{};
   bool playout{};
+  bool staged{};
   std::optional<Rate> rate{};
   bool rateOfInput{};
   RingPolicy policy{RingPolicy::Fifo};

@@ -1,52 +1,49 @@
 #include "stream/stream_slots.hpp"
 
-#include "interrupt.hpp"
-
+#include <algorithm>
 #include <utility>
 
 namespace rdmagpu::cli {
-namespace {
 
-RdmaGpuBufferConfig configOf(const StreamOptions& options, std::size_t frameBytes) {
-  BufferOptions slots = options.buffer;
-  slots.bytes = frameBytes;
-  RdmaGpuBufferConfig config = slots.config();
+Result<StreamSlots> StreamSlots::shared(const RdmaGpuBufferConfig& config, RingPolicy policy) {
+  RdmaGpuBufferConfig wanted = config;
   // What a peer on the CPU can reach.
-  config.accepts = {HandoffKind::HostPointer, HandoffKind::PciMapping};
-  return config;
+  wanted.accepts = {HandoffKind::HostPointer, HandoffKind::PciMapping};
+  auto buffer = RdmaGpuBuffer::make(wanted);
+  if(!buffer)
+    return buffer.error();
+  auto ring = SlotRing::make({config.slotCount, policy});
+  if(!ring)
+    return ring.error();
+  StreamSlots slots;
+  slots.m_buffer = *std::move(buffer);
+  slots.m_ring.emplace(*std::move(ring));
+  return slots;
 }
 
-} // namespace
-
-std::optional<StreamSlots> StreamSlots::make(const StreamOptions& options, std::size_t frameBytes,
-                                             Failure& failure) {
-  const RdmaGpuBufferConfig config = configOf(options, frameBytes);
-  const DefaultSignals endAtOnce;
+Result<StreamSlots> StreamSlots::staged(const RdmaGpuBufferConfig& config, RingPolicy policy, SlotFlow flow) {
+  StagedBufferConfig wanted{.buffer = config, .flow = flow, .policy = policy, .path = SlotPath::Staged};
+  wanted.buffer.accepts = {HandoffKind::HostPointer};
+  auto staged = StagedBuffer::make(wanted);
+  if(!staged)
+    return staged.error();
   StreamSlots slots;
-  const auto refuse = [&](const Error& error) {
-    failure = allocationFailure(error, config.api);
-    return std::nullopt;
-  };
-  if(options.staged) {
-    auto staged = StagedBuffer::make({.buffer = config,
-                                      .flow = options.playout ? SlotFlow::Playout : SlotFlow::Capture,
-                                      .policy = options.policy,
-                                      .path = SlotPath::Staged});
-    if(!staged)
-      return refuse(staged.error());
-    slots.m_staged = *std::move(staged);
-  } else {
-    auto buffer = RdmaGpuBuffer::make(config);
-    if(!buffer)
-      return refuse(buffer.error());
-    slots.m_both = *std::move(buffer);
-    auto ring = SlotRing::make({options.buffer.slots, options.policy});
-    if(!ring)
-      return refuse(ring.error());
-    slots.m_ring = *std::move(ring);
-  }
-  noteUnusedGpu("stream", options.buffer.gpu, slots.application());
+  slots.m_staged.emplace(*std::move(staged));
   return slots;
+}
+
+std::vector<PeerSlot> StreamSlots::peerSlots() const {
+  const RdmaGpuBuffer& buffer = m_staged ? m_staged->peerBuffer() : *m_buffer;
+  std::vector<PeerSlot> slots;
+  for(std::size_t i = 0; i < buffer.slotCount(); ++i)
+    slots.push_back({buffer.handoff(i), buffer.slot(i).size});
+  return slots;
+}
+
+std::size_t StreamSlots::peerSliceBytes() const noexcept {
+  // As cards do, which tell of a frame while it arrives.
+  constexpr std::size_t slicesOfAFrame = 32;
+  return m_staged ? std::max<std::size_t>(application().facts().frameBytes / slicesOfAFrame, 1) : 0;
 }
 
 } // namespace rdmagpu::cli

@@ -1,33 +1,38 @@
 #pragma once
-#include "failure.hpp"
-#include "stream/stream_options.hpp"
-
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 #include <rdmagpu/slot_ring.hpp>
+#include <rdmagpu/software_peer.hpp>
 #include <rdmagpu/staged_buffer.hpp>
 
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 namespace rdmagpu::cli {
 
-/// The slots that the frames go through, and the ring that hands them over: one set for both sides, or with
-/// --staged one for each.
+/// The slots of a stream and their ring: one set that peer and program use, or one for each.
 class StreamSlots {
 public:
-  /// Empty, with `failure`, when they cannot be had.
-  static std::optional<StreamSlots> make(const StreamOptions&, std::size_t frameBytes, Failure& failure);
+  /// One set, which the program's queues reach for the peer too.
+  static Result<StreamSlots> shared(const RdmaGpuBufferConfig& config, RingPolicy policy);
+  /// Two, whatever the peer could reach.
+  static Result<StreamSlots> staged(const RdmaGpuBufferConfig& config, RingPolicy policy, SlotFlow flow);
 
   const RdmaGpuBuffer& application() const noexcept {
-    return m_staged ? m_staged->applicationBuffer() : m_both;
+    return m_staged ? m_staged->applicationBuffer() : *m_buffer;
   }
-  const RdmaGpuBuffer& peer() const noexcept { return m_staged ? m_staged->peerBuffer() : m_both; }
   SlotRing& ring() noexcept { return m_staged ? m_staged->ring() : *m_ring; }
-  /// Null: there is one set of slots.
-  const StagedBuffer* staged() const noexcept { return m_staged ? &*m_staged : nullptr; }
+  /// Null: there is one set.
+  const StagedBuffer* staging() const noexcept { return m_staged ? &*m_staged : nullptr; }
+  /// As the peer sees them.
+  std::vector<PeerSlot> peerSlots() const;
+  /// Of the peer's writes; 0: whole frames.
+  std::size_t peerSliceBytes() const noexcept;
 
 private:
-  RdmaGpuBuffer m_both;
+  StreamSlots() = default;
+
+  std::optional<RdmaGpuBuffer> m_buffer;
   std::optional<SlotRing> m_ring;
   std::optional<StagedBuffer> m_staged;
 };

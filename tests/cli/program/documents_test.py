@@ -111,7 +111,7 @@ class Document(ProgramTest):
         for arguments in (["list"], ["alloc", "--slots", 1, "--bytes", 1, "--export"], ["alloc", "--api", "hip"],
                           ["verify", "--slots", 1, "--bytes", 1], ["verify", "--peer", "verbs:x"],
                           ["stream", clip], ["stream", clip, "--playout", "--peer", "software:tear@1"],
-                          ["stream", clip, "--slots", 0]):
+                          ["stream", clip, "--staged"], ["stream", clip, "--slots", 0]):
             printed = keys(run(*arguments, "--json").json)
             self.assertTrue(printed)
             self.assertEqual(printed - said, set(), arguments)

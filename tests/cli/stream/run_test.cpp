@@ -56,8 +56,7 @@ protected:
     SoftwarePeer peer = *SoftwarePeer::make({.slots = seen, .misbehaviour = how, .misbehaveAt = at});
     FrameCheck check(*feed, {}, slots);
     CopyQueue queue = *CopyQueue::make(buffer);
-    StreamEnd end =
-        GetParam().run({buffer, nullptr, queue, {}, ring, peer, *feed, check, tally, nullptr, stop});
+    StreamEnd end = GetParam().run({buffer, queue, {}, ring, peer, *feed, check, tally, nullptr, stop});
     counts = check.counts();
     return end;
   }

@@ -67,10 +67,8 @@ private:
     return m_taken.empty() ? m_parts.ring.take(frame, lookAround) : m_parts.ring.tryTake(frame);
   }
 
-  bool peerIsGone() {
-    const RingCounters counters = m_parts.ring.counters();
-    return m_parts.peer.counters().finished && counters.published == counters.taken;
-  }
+  /// Asked when there was no frame: whether the peer had ended before that was looked at.
+  bool peerIsGone() { return std::exchange(m_peerFinished, m_parts.peer.counters().finished); }
 
   Result<Copy> read(const Taken& taken) {
     if(const auto flushed = m_parts.buffer.flushPeerWrites(); !flushed)
@@ -156,6 +154,7 @@ private:
   std::vector<FrameMemory> m_memory;
   std::uint64_t m_begun{};
   std::deque<Taken> m_taken; ///< In order, no more than there is memory for.
+  bool m_peerFinished{};
   LiveLine m_live;
 };
 

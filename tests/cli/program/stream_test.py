@@ -189,6 +189,13 @@ class Damage(ProgramTest):
             self.assertFails(outcome, 1, "stopped without a word")
             self.assertEqual((outcome.json["frames"], outcome.json["error"]["kind"]), (6, "PeerStopped"))
 
+    def test_a_peer_that_goes_away_is_told_where_frames_were_skipped(self):
+        arguments = ["--preload", "--loop", "--mode", "newest", "--peer", "software:stop@3000"]
+        outcome = run("stream", self.clip, "--json", *arguments)
+        self.assertFails(outcome, 1, "stopped without a word")
+        self.assertEqual(outcome.json["frames"] + outcome.json["drops"], 3000)
+        self.assertGreater(outcome.json["drops"], 0)
+
 
 class Interrupt(ProgramTest):
     def stalled(self, *arguments, **options):

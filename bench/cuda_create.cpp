@@ -1,6 +1,6 @@
 // Creating slots of GPU memory, beside the driver's own calls for the same bytes. Without CUDA's driver
 // and a GPU that peers can reach it says so and ends with 0.
-#include <cuda_driver.hpp>
+#include <cuda_main.hpp>
 #include <side_by_side.hpp>
 
 #include <rdmagpu/backends.hpp>
@@ -262,17 +262,4 @@ bool firstBuffer() {
 
 } // namespace
 
-int main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
-  if(benchmark::ReportUnrecognizedArguments(argc, argv))
-    return 1;
-  if(!firstBuffer())
-    return 0;
-  if(!bench::keepPrimaryContext()) { // which cuMemAlloc needs
-    std::fputs("bench_cuda_create: the primary context cannot be made current\n", stderr);
-    return 1;
-  }
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
-  return 0;
-}
+int main(int argc, char** argv) { return bench::runOnCuda(argc, argv, firstBuffer); }

@@ -2,7 +2,7 @@
 // that arrives in slices is ready within 50 us of the direct path, at the median and at the 99th percentile;
 // as many frames a second as 0.95 of pipelined copies from pinned memory. Without CUDA's driver and a GPU it
 // says so and ends with 0.
-#include <cuda_driver.hpp>
+#include <cuda_main.hpp>
 #include <side_by_side.hpp>
 
 #include <rdmagpu/staged_buffer.hpp>
@@ -304,17 +304,4 @@ bool findGpu() {
 
 } // namespace
 
-int main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
-  if(benchmark::ReportUnrecognizedArguments(argc, argv))
-    return 1;
-  if(!findGpu())
-    return 0;
-  if(!bench::keepPrimaryContext()) {
-    std::fputs("bench_cuda_staged: the primary context cannot be made current\n", stderr);
-    return 1;
-  }
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
-  return 0;
-}
+int main(int argc, char** argv) { return bench::runOnCuda(argc, argv, findGpu); }

@@ -1,7 +1,7 @@
 // Frames through the slots of a GPU as `rdmagpu stream` moves them, beside bare copies of the same frames in
 // the same run. Budget: 0.95 of the best of 1, 2 and 4 streams. Without CUDA's driver
 // and a GPU that peers can reach it says so and ends with 0.
-#include <cuda_driver.hpp>
+#include <cuda_main.hpp>
 
 #include <rdmagpu/copy_queue.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
@@ -305,17 +305,4 @@ bool findGpu() {
 
 } // namespace
 
-int main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
-  if(benchmark::ReportUnrecognizedArguments(argc, argv))
-    return 1;
-  if(!findGpu())
-    return 0;
-  if(!bench::keepPrimaryContext()) {
-    std::fputs("bench_cuda_stream: the primary context cannot be made current\n", stderr);
-    return 1;
-  }
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
-  return 0;
-}
+int main(int argc, char** argv) { return bench::runOnCuda(argc, argv, findGpu); }

@@ -106,7 +106,7 @@ test_asan() {
 }
 
 test_tsan() {
-  export TSAN_OPTIONS=second_deadlock_stack=1
+  export TSAN_OPTIONS="second_deadlock_stack=1 suppressions=$PWD/tools/tsan.supp"
   runner=("${without_aslr[@]}")
   configure_and_build tsan
   run_ctest tsan

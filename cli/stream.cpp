@@ -84,11 +84,20 @@ CopyingGpu copyingGpu(const RdmaGpuBuffer& buffer) {
   return buffer.backend() == RdmaGpuApi::HostFallback ? std::nullopt : buffer.facts().pci;
 }
 
-Step<CopyQueue> makeQueue(const RdmaGpuBuffer& buffer) {
-  auto queue = CopyQueue::make(buffer);
-  if(!queue)
-    return {.failure = failureOf(queue.error())};
-  return {.value = std::move(*queue)};
+/// One for the program, and one for a peer that can use none of its own.
+struct Queues {
+  std::optional<CopyQueue> own;
+  std::optional<CopyQueue> peers;
+};
+
+std::optional<Failure> makeQueues(const RdmaGpuBuffer& buffer, Queues& queues) {
+  for(auto* const queue : {&queues.own, &queues.peers}) {
+    auto made = CopyQueue::make(buffer);
+    if(!made)
+      return failureOf(made.error());
+    queue->emplace(std::move(*made));
+  }
+  return {};
 }
 
 /// Whether frames can be pinned for the GPU shows with the first: if not they are moved all the same, slower.
@@ -234,6 +243,7 @@ int runStream(const StreamOptions& options) {
   const auto rate = paceOf(options, input);
   if(rate.failure)
     return refuse(options, report, *rate.failure);
+  Queues queues; // outlive the ring, which asks whether their copies are done
   auto slots = allocate(options, input.frameBytes());
   if(slots.failure)
     return refuse(options, report, *slots.failure);
@@ -245,17 +255,13 @@ int runStream(const StreamOptions& options) {
   if(staging)
     report.staging = staging->facts();
   const CopyingGpu gpu = copyingGpu(buffer);
-  auto peersQueue = makeQueue(buffer);
-  auto queue = makeQueue(buffer);
-  for(const auto& made : {peersQueue.failure, queue.failure}) {
-    if(made)
-      return refuse(options, report, *made);
-  }
+  if(const auto failure = makeQueues(buffer, queues))
+    return refuse(options, report, *failure);
   if(gpu) {
     if(const auto failure = tryPinning(options, *gpu, input.frameBytes()))
       return refuse(options, report, *failure);
   }
-  auto peer = makePeer(options, *rate.value, *slots.value, gpu && !staging ? &*peersQueue.value : nullptr);
+  auto peer = makePeer(options, *rate.value, *slots.value, gpu && !staging ? &*queues.peers : nullptr);
   if(peer.failure)
     return refuse(options, report, *peer.failure);
   auto out = openOutput(options, input);
@@ -268,7 +274,7 @@ int runStream(const StreamOptions& options) {
   Tally tally;
   return moveFrames(options, report,
                     {.buffer = buffer,
-                     .queue = *queue.value,
+                     .queue = *queues.own,
                      .gpu = gpu,
                      .ring = ring,
                      .peer = *peer.value,

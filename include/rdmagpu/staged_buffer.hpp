@@ -66,14 +66,16 @@ struct StagedBufferFacts {
 /// The thread sleeps while nothing is on its way. It polls for 2 ms at most while a copy is under way or the
 /// end of a frame is due. Nothing but make() allocates.
 ///
-/// Whoever uses the ring must be done with it before this object goes. Move-only; must not be moved while the
+/// Whoever uses the ring must be done with it before this object goes. What the completions point to that were
+/// published, such as a CopyQueue, must live until close() has returned or this object is gone: the thread asks
+/// them. Move-only; must not be moved while the
 /// ring is in use. Empty after a move: no slots, and the ring's calls answer Misuse. A copy of it in a forked
 /// child copies nothing.
 class RDMAGPU_API StagedBuffer {
 public:
   /// All of it or nothing.
   static Result<StagedBuffer> make(const StagedBufferConfig&);
-  /// Closes both sides of the ring, and waits for copies that are under way.
+  /// As close().
   ~StagedBuffer();
   StagedBuffer(StagedBuffer&&) noexcept;
   StagedBuffer& operator=(StagedBuffer&&) noexcept;
@@ -90,6 +92,10 @@ public:
   /// Host memory that goes with slot `i` and changes hands with it; starts on a 64 KiB boundary, and is
   /// pinned as the peer's host slots are. Never copied. Empty when out of range, or when none was asked for.
   std::span<std::byte> companion(std::size_t i) const noexcept;
+  /// Closes both sides of the ring, and waits until the copies that are under way and the thread have ended:
+  /// then no completion is asked any more, and no slot touched. Frames that are still on their way are lost.
+  /// Call it while no other call of this object runs; those of the ring may. Idempotent.
+  void close() noexcept;
   /// Why copying has ended; kind None while it goes on.
   Error error() const noexcept;
 

@@ -41,7 +41,7 @@ Result<void> StagePump::start() {
   return {};
 }
 
-StagePump::~StagePump() {
+void StagePump::stop() noexcept {
   if(!m_thread.joinable())
     return;
   if(os::currentProcess() != m_process) {
@@ -51,6 +51,7 @@ StagePump::~StagePump() {
   m_ring.close(Producer);
   m_ring.close(Consumer);
   m_thread.join();
+  static_cast<void>(m_copies.queue.finish()); // a failure was logged
 }
 
 Error StagePump::error() const noexcept {

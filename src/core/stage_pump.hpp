@@ -38,10 +38,11 @@ public:
   /// Ring and stage are borrowed, and are each other's.
   StagePump(SlotRing&, RingStage&, StageCopies, std::size_t sliceBytes);
   StagePump(StagePump&&) = delete;
-  /// Closes the ring and joins.
-  ~StagePump();
+  ~StagePump() { stop(); }
 
   Result<void> start();
+  /// Closes the ring, joins the thread and waits for the copies that it began.
+  void stop() noexcept;
   Error error() const noexcept;
 
 private:

@@ -191,6 +191,13 @@ std::span<std::byte> StagedBuffer::companion(std::size_t i) const noexcept {
   return {static_cast<std::byte*>(cpuAddress(m_impl->companions.handoff(i))), m_impl->facts.companionBytes};
 }
 
+void StagedBuffer::close() noexcept {
+  m_ring.closeProducer();
+  m_ring.closeConsumer();
+  if(m_impl && m_impl->pump)
+    m_impl->pump->stop();
+}
+
 Error StagedBuffer::error() const noexcept {
   return m_impl && m_impl->pump ? m_impl->pump->error() : Error{};
 }

@@ -223,6 +223,21 @@ TEST_P(StagedPath, ObjectMayGoWithFramesUnderWay) {
   }
 }
 
+TEST_P(StagedPath, ClosedAsksForNoWorkAnyMore) {
+  StagedBuffer staged = make(SlotFlow::Playout);
+  {
+    ringtest::Work work; // never finished
+    ASSERT_EQ(staged.ring().publish(acquireNext(staged.ring()), 0, frameBytes, work.completion()),
+              RingStatus::Ok);
+    staged.close();
+  }
+  staged.close();
+  std::uint32_t none{};
+  EXPECT_EQ(staged.ring().tryAcquire(none), RingStatus::Closed);
+  EXPECT_EQ(takeStatus(staged.ring()), RingStatus::Closed);
+  EXPECT_EQ(staged.error().kind, Errc::None);
+}
+
 TEST_P(StagedPath, MovedFromIsEmptyAndTheOtherGoesOn) {
   StagedBuffer first = make();
   StagedBuffer second = make();
@@ -236,6 +251,7 @@ TEST_P(StagedPath, MovedFromIsEmptyAndTheOtherGoesOn) {
   EXPECT_TRUE(first.companion(0).empty());
   EXPECT_EQ(first.facts().application.slotCount, 0U);
   EXPECT_EQ(first.error().kind, Errc::None);
+  first.close();
   // NOLINTEND(bugprone-use-after-move)
 }
 

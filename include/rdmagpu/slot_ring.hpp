@@ -1,6 +1,7 @@
 #pragma once
 #include <rdmagpu/error.hpp>
 #include <rdmagpu/export.hpp>
+#include <rdmagpu/frame_proof.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -46,6 +47,8 @@ struct RingFrame {
   std::int64_t timestamp{}; ///< The producer's; the ring only carries it.
   std::size_t bytes{};      ///< Of the whole frame.
   std::size_t bytesReady{}; ///< How many of them could be read when the frame was taken.
+  FrameFault fault{};       ///< What SlotRingConfig::proof found. None without one, and for a frame that was
+                            ///< published in part: that is checked when it is whole.
 };
 
 /// Each exact and never falling, but read one after the other: they need not fit together while the
@@ -53,13 +56,18 @@ struct RingFrame {
 struct RingCounters {
   std::uint64_t published{};
   std::uint64_t taken{};
-  std::uint64_t drops{};     ///< Frames that no consumer got: countDrop(), and those that Newest skipped.
+  std::uint64_t drops{}; ///< Frames that no consumer got: countDrop(), those that Newest skipped, and those
+                         ///< that FaultPolicy::Drop kept back.
   std::uint64_t underruns{}; ///< countUnderrun().
 };
 
 struct SlotRingConfig {
   std::uint32_t slotCount{};
   RingPolicy policy{RingPolicy::Fifo};
+  /// Proves every frame, for a producer that is a peer: a slot is armed when it is acquired, and checked when
+  /// its frame is taken, or released if it was published in part. Borrowed for as long as the ring, with as
+  /// many slots at least. Null: nobody looks.
+  FrameProof* proof{};
 };
 
 /// The hand-over of N slots between one producer and one consumer, each on its own thread.
@@ -80,7 +88,7 @@ struct SlotRingConfig {
 /// answer Misuse.
 class RDMAGPU_API SlotRing {
 public:
-  /// All slots are free. Fails with SlotCountZero, or OutOfMemory.
+  /// All slots are free. Fails with SlotCountZero, RingLargerThanProof, or OutOfMemory.
   static Result<SlotRing> make(const SlotRingConfig&);
   ~SlotRing();
   SlotRing(SlotRing&&) noexcept;

@@ -1,6 +1,7 @@
 #pragma once
 #include <rdmagpu/error.hpp>
 #include <rdmagpu/export.hpp>
+#include <rdmagpu/frame_proof.hpp>
 #include <rdmagpu/handoff.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 #include <rdmagpu/slot_ring.hpp>
@@ -36,6 +37,9 @@ struct StagedBufferConfig {
                                   ///< staged. A path that cannot be had fails the creation.
   std::size_t companionBytes{};   ///< Of host memory beside each slot, for what belongs to a frame; 0: none.
   std::size_t sliceBytes{};       ///< See StagedBufferFacts::sliceBytes; 0: measured.
+  std::optional<FrameProofConfig>
+      proof{}; ///< Prove every frame that the peer writes; see SlotRingConfig::proof.
+               ///< Capture only, and where the CPU can address the peer's slots.
 };
 
 /// What a StagedBuffer is.
@@ -60,17 +64,19 @@ struct StagedBufferFacts {
 /// published in part is copied while it grows, and can be taken in part: RingFrame::bytesReady, bytesReady()
 /// and waitBytes() speak of what has been copied.
 ///
+/// With `proof` the thread checks each frame in the peer's slot while it is copied; one that was published in
+/// part, once it is whole. On a direct path the ring does, as SlotRingConfig::proof says.
+///
 /// A frame whose copy has failed is never handed over as whole: both sides of the ring are closed,
 /// waitBytes() ends with Closed, and error() says why.
 ///
 /// The thread sleeps while nothing is on its way. It polls for 2 ms at most while a copy is under way or the
 /// end of a frame is due. Nothing but make() allocates.
 ///
-/// Whoever uses the ring must be done with it before this object goes. What the completions point to that were
-/// published, such as a CopyQueue, must live until close() has returned or this object is gone: the thread asks
-/// them. Move-only; must not be moved while the
-/// ring is in use. Empty after a move: no slots, and the ring's calls answer Misuse. A copy of it in a forked
-/// child copies nothing.
+/// Whoever uses the ring must be done with it before this object goes. What the completions point to that
+/// were published, such as a CopyQueue, must live until close() has returned or this object is gone: the
+/// thread asks them. Move-only; must not be moved while the ring is in use. Empty after a move: no slots, and
+/// the ring's calls answer Misuse. A copy of it in a forked child copies nothing.
 class RDMAGPU_API StagedBuffer {
 public:
   /// All of it or nothing.
@@ -96,6 +102,8 @@ public:
   /// then no completion is asked any more, and no slot touched. Frames that are still on their way are lost.
   /// Call it while no other call of this object runs; those of the ring may. Idempotent.
   void close() noexcept;
+  /// Empty without a proof.
+  std::optional<FrameProofCounters> proofCounters() const noexcept;
   /// Why copying has ended; kind None while it goes on.
   Error error() const noexcept;
 

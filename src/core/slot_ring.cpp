@@ -59,6 +59,8 @@ Result<SlotRing> SlotRing::make(const SlotRingConfig& config) {
   constexpr const char* call = "SlotRing::make";
   if(config.slotCount == 0)
     return libraryError(call, LibraryCode::SlotCountZero);
+  if(config.proof && config.proof->slotCount() < config.slotCount)
+    return libraryError(call, LibraryCode::RingLargerThanProof, config.slotCount, config.proof->slotCount());
   try {
     return SlotRing{std::make_unique<Impl>(config)};
   } catch(const std::bad_alloc&) {
@@ -185,6 +187,7 @@ RingStatus SlotRing::release(std::uint32_t slot, RingCompletion completion) noex
   if(!m_impl || !m_impl->consumerHolds(slot))
     return RingStatus::Misuse;
   Impl& ring = *m_impl;
+  ring.proveGrown(slot);
   ring.consumer.holds[slot].store(false, std::memory_order_relaxed);
   ring.completions[slot].set(completion);
   ring.giveBack(slot);

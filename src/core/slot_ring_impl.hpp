@@ -90,6 +90,7 @@ struct SlotRing::Impl {
   explicit Impl(const SlotRingConfig& config)
       : slotCount(config.slotCount),
         policy(config.policy),
+        proof(config.proof),
         completions(config.slotCount),
         producer(config.slotCount),
         consumer(config.slotCount),
@@ -149,11 +150,14 @@ struct SlotRing::Impl {
   bool popNext(Published& frame, bool& pending) noexcept;
   bool popUpTo(ReadyQueue::Position end, Published& frame) noexcept;
   bool popNewest(Published& frame, bool& pending) noexcept;
+  FrameFault prove(const Published& frame) noexcept;
+  void proveGrown(std::uint32_t slot) noexcept;
   RingStatus takeNow(RingFrame& frame, bool& pending) noexcept;
 
   // Read by both sides and seldom written.
   const std::uint32_t slotCount;
   const RingPolicy policy;
+  FrameProof* const proof;                 ///< Null: frames are not proven.
   std::atomic<std::uint8_t> closedSides{}; ///< Of Side.
   WakeGate producerGate;
   WakeGate consumerGate;
@@ -204,6 +208,8 @@ inline RingStatus SlotRing::Impl::acquireNow(std::uint32_t& slot, bool& pending)
   std::uint32_t found{};
   if(!popFree(found, pending) && !(policy == RingPolicy::Newest && takeBack(found, pending)))
     return RingStatus::Empty;
+  if(proof)
+    proof->arm(found);
   producer.holds[found] = true;
   slot = found;
   return RingStatus::Ok;
@@ -268,18 +274,42 @@ inline bool SlotRing::Impl::popNewest(Published& frame, bool& pending) noexcept 
   }
 }
 
+/// What is wrong with a frame that was just popped. The stage has checked it already, if there is one.
+inline FrameFault SlotRing::Impl::prove(const Published& frame) noexcept {
+  if(!proof || !frame.whole)
+    return FrameFault::None;
+  return stage ? proof->finding(frame.slot).fault : proof->check(frame.slot, frame.bytes).fault;
+}
+
+/// A frame that was published in part, if it is whole by now; of others it is known already.
+inline void SlotRing::Impl::proveGrown(std::uint32_t slot) noexcept {
+  const Progress& progress = producer.progress[slot];
+  if(proof && !stage && progress.whole())
+    proof->check(slot, progress.bytes);
+}
+
 inline RingStatus SlotRing::Impl::takeNow(RingFrame& frame, bool& pending) noexcept {
   if(closed(Consumer))
     return RingStatus::Closed;
   const bool last = closed(Producer); // before looking for what it left
   Published found;
-  if(!(policy == RingPolicy::Fifo ? popNext(found, pending) : popNewest(found, pending)))
-    return last && !pending ? RingStatus::Closed : RingStatus::Empty;
+  FrameFault fault{};
+  for(;;) {
+    if(!(policy == RingPolicy::Fifo ? popNext(found, pending) : popNewest(found, pending)))
+      return last && !pending ? RingStatus::Closed : RingStatus::Empty;
+    fault = prove(found);
+    if(fault == FrameFault::None || proof->onFault() != FaultPolicy::Drop)
+      break;
+    giveBack(found.slot);
+    add(consumer.skipped, 1);
+    producerGate.signal();
+  }
   frame = {.slot = found.slot,
            .sequence = found.sequence,
            .timestamp = found.timestamp,
            .bytes = found.bytes,
-           .bytesReady = found.bytes};
+           .bytesReady = found.bytes,
+           .fault = fault};
   if(!found.whole)
     frame.bytesReady = (*readable)[found.slot].bytesReady.load(std::memory_order_acquire);
   consumer.holds[found.slot].store(true, std::memory_order_relaxed);

@@ -125,6 +125,7 @@ bool StagePump::advance(Transfer& transfer, bool producerEnded) noexcept {
   const bool arrived = look(transfer);
   const bool last = transfer.ready == transfer.bytes || producerEnded;
   const bool started = startPart(transfer, last);
+  prove(transfer);
   if(last && transfer.parts == 0 && transfer.started == transfer.ready) {
     // Nothing, or all that there will be of a frame whose producer has ended: waitBytes() says so then.
     transfer.over = true;
@@ -182,6 +183,15 @@ bool StagePump::look(Transfer& transfer) noexcept {
   transfer.step = ready - transfer.ready;
   transfer.ready = ready;
   return true;
+}
+
+/// While its end is copied.
+void StagePump::prove(Transfer& transfer) noexcept {
+  if(transfer.proven || transfer.ready != transfer.bytes)
+    return;
+  transfer.proven = true;
+  if(m_ring.proof)
+    m_ring.proof->check(transfer.slot, transfer.bytes);
 }
 
 /// `last`: nothing more will come.

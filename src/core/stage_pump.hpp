@@ -58,6 +58,7 @@ private:
     bool inParts{}; ///< It was not whole when it was published: the consumer expects parts.
     bool filled{};  ///< The producer's completion is done.
     bool offered{}; ///< The consumer may have it already.
+    bool proven{};  ///< All that was to be checked of it.
     bool over{};    ///< The slot is not this thread's any more.
     std::size_t bytes{};
     std::size_t ready{};   ///< How many of them were published when that was last looked at,
@@ -74,6 +75,7 @@ private:
   bool conclude(Transfer&) noexcept;
   bool look(Transfer&) noexcept;
   bool startPart(Transfer&, bool last) noexcept;
+  void prove(Transfer&) noexcept;
   void offer(Transfer&) noexcept;
   bool isFilled(Transfer&) noexcept;
   void fail(Error, std::uint32_t slot) noexcept;

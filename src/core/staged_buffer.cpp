@@ -67,11 +67,13 @@ struct StagedBuffer::Impl {
   RdmaGpuBuffer peer; ///< Empty on a direct path.
   RdmaGpuBuffer companions;
   StagedBufferFacts facts;
+  std::optional<FrameProof> proof; ///< Of the peer's slots.
   std::unique_ptr<RingStage> stage;
   std::unique_ptr<core::StagePump> pump; // last: it goes first
 
   Result<void> makeBuffers(const StagedBufferConfig&);
   Result<void> makeCompanions(const StagedBufferConfig&);
+  Result<void> makeProof(const StagedBufferConfig&);
   Result<void> startPump(const StagedBufferConfig&, SlotRing&);
 };
 
@@ -124,6 +126,18 @@ Result<void> StagedBuffer::Impl::makeCompanions(const StagedBufferConfig& config
   return {};
 }
 
+Result<void> StagedBuffer::Impl::makeProof(const StagedBufferConfig& config) {
+  if(!config.proof)
+    return {};
+  if(config.flow == SlotFlow::Playout)
+    return libraryError(makeCall, LibraryCode::PlayoutNotProvable);
+  auto made = FrameProof::make(peer.valid() ? peer : application, *config.proof);
+  if(!made)
+    return made.error();
+  proof.emplace(*std::move(made));
+  return {};
+}
+
 Result<void> StagedBuffer::Impl::startPump(const StagedBufferConfig& config, SlotRing& ring) {
   auto queue = CopyQueue::make(application, {.depth = copiesAtOnce(ring.slotCount())});
   if(!queue)
@@ -148,7 +162,11 @@ Result<StagedBuffer> StagedBuffer::make(const StagedBufferConfig& config) {
       return made.error();
     if(const auto made = impl->makeCompanions(config); !made)
       return made.error();
-    auto ring = SlotRing::make({config.buffer.slotCount, config.policy});
+    if(const auto made = impl->makeProof(config); !made)
+      return made.error();
+    auto ring = SlotRing::make({.slotCount = config.buffer.slotCount,
+                                .policy = config.policy,
+                                .proof = impl->proof ? &*impl->proof : nullptr});
     if(!ring)
       return ring.error();
     if(impl->facts.path == SlotPath::Staged) {
@@ -189,6 +207,10 @@ std::span<std::byte> StagedBuffer::companion(std::size_t i) const noexcept {
   if(!m_impl || i >= m_impl->companions.slotCount())
     return {};
   return {static_cast<std::byte*>(cpuAddress(m_impl->companions.handoff(i))), m_impl->facts.companionBytes};
+}
+
+std::optional<FrameProofCounters> StagedBuffer::proofCounters() const noexcept {
+  return m_impl && m_impl->proof ? std::optional(m_impl->proof->counters()) : std::nullopt;
 }
 
 void StagedBuffer::close() noexcept {

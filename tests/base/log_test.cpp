@@ -1,5 +1,5 @@
 #include <base/log.hpp>
-#include <contract/log_capture.hpp>
+#include <log_capture.hpp>
 #include <os/error.hpp>
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #pragma once
 #include <contract/fault.hpp>
-#include <contract/log_capture.hpp>
+#include <log_capture.hpp>
 #include <rdmagpu/backends.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 

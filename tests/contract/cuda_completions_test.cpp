@@ -1,6 +1,6 @@
 #include <contract/cuda_pinned.hpp>
 #include <contract/fault.hpp>
-#include <contract/log_capture.hpp>
+#include <log_capture.hpp>
 #include <rdmagpu/cuda_completions.hpp>
 
 #include <sys/wait.h>

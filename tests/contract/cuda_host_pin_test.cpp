@@ -1,6 +1,6 @@
 #include <contract/cuda_pinned.hpp>
 #include <contract/fault.hpp>
-#include <contract/log_capture.hpp>
+#include <log_capture.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>

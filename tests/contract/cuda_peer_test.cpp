@@ -1,7 +1,7 @@
 // A software peer that reaches the slots of a GPU through its copy engine.
 #include <contract/cuda_pinned.hpp>
 #include <contract/fault.hpp>
-#include <contract/log_capture.hpp>
+#include <log_capture.hpp>
 #include <core/software_peer_fixture.hpp>
 #include <rdmagpu/copy_queue.hpp>
 

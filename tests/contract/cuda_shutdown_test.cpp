@@ -1,5 +1,5 @@
 #include <contract/cuda_driver.hpp>
-#include <contract/log_capture.hpp>
+#include <log_capture.hpp>
 #include <rdmagpu/backends.hpp>
 
 #include <array>

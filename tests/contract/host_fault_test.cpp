@@ -1,5 +1,5 @@
 #include <contract/fault.hpp>
-#include <contract/log_capture.hpp>
+#include <log_capture.hpp>
 #include <contract/os_standin.hpp>
 #include <rdmagpu/inspect.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>

@@ -1,4 +1,4 @@
-#include <contract/log_capture.hpp>
+#include <log_capture.hpp>
 #include <os/files.hpp>
 #include <support/temp_tree.hpp>
 

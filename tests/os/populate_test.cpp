@@ -1,4 +1,4 @@
-#include <contract/log_capture.hpp>
+#include <log_capture.hpp>
 #include <os/mapping.hpp>
 #include <os/memory_map.hpp>
 #include <os/populate.hpp>

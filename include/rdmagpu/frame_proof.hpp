@@ -1,0 +1,99 @@
+#pragma once
+#include <rdmagpu/error.hpp>
+#include <rdmagpu/export.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace rdmagpu {
+
+class RdmaGpuBuffer;
+
+/// What is wrong with a frame that a peer wrote, as the slot's memory tells.
+enum class FrameFault : std::uint8_t {
+  None,
+  Stale,       ///< Nothing of it was written.
+  Torn,        ///< Some of it was written, and some not.
+  Late,        ///< The slot changed after the frame had been checked.
+  WrongOffset, ///< Bytes came where none belong: behind the frame's end; or into a slot whose frame was
+               ///< whole, all over it or at its start, as from the slot before.
+  Short, ///< The peer announced fewer bytes than a frame has.
+};
+/// "none", "stale", "torn", "late", "wrong-offset", "short".
+RDMAGPU_API const char* name(FrameFault) noexcept;
+
+/// What a ring does with a frame that is found faulty before it is handed over.
+enum class FaultPolicy : std::uint8_t {
+  Report, ///< Hands it over; RingFrame::fault says what is wrong.
+  Drop,   ///< Keeps it from the consumer and counts a drop.
+};
+
+struct FrameProofConfig {
+  FaultPolicy onFault{FaultPolicy::Report};
+  std::uint64_t seed{}; ///< Of the canaries and their places; two runs with one seed look at the same bytes.
+  bool wholeFrames{true}; ///< Every frame has frameBytes bytes: fewer are Short.
+};
+
+/// Each counts faults, not frames: one that comes in late has been torn before.
+struct FrameProofCounters {
+  std::uint64_t checked{}; ///< Frames.
+  std::uint64_t stale{};
+  std::uint64_t torn{};
+  std::uint64_t late{};
+  std::uint64_t wrongOffset{};
+  std::uint64_t shortFrames{};
+
+  std::uint64_t faults() const noexcept { return stale + torn + late + wrongOffset + shortFrames; }
+};
+
+/// One look at a slot.
+struct FrameFinding {
+  FrameFault fault{};
+  std::size_t offset{}; ///< In the slot, of the first byte that tells.
+};
+
+/// Proof that what a peer says it has written into slots is there: before a slot goes to the peer canaries
+/// are laid into it, words of 8 bytes that no frame has but once in 2^64, and when it comes back they must be
+/// gone. They lie at the frame's start and its end, once in every 4 KiB page between, at places that differ
+/// by slot and seed, and behind the frame's end up to the slot's, where they must stay. So each look touches
+/// one cache line in a page. It finds a frame that did not come, or came in part, to the page, and what came
+/// too late, or into another slot; what is wrong within the bytes that came is for a checksum.
+///
+/// A ring does it for all frames (SlotRingConfig::proof, StagedBufferConfig::proof). Without a ring: arm()
+/// before each slot goes to the peer, check() when the peer says that its frame is there.
+///
+/// From check() to the next arm() the slot must only be read: a change is taken for the peer's. The first
+/// fault of each kind goes to the log sink.
+///
+/// A slot's calls belong to whoever holds the slot; calls for different slots, and counters(), may run at
+/// once. Nothing but make() allocates. Holds the slots' memory. Move-only; must not be moved while in use.
+class RDMAGPU_API FrameProof {
+public:
+  /// Lays canaries into every slot, none of which may be with a peer. Slots must be addressable by the CPU
+  /// (Unsupported otherwise), and frames have 8 bytes at least.
+  static Result<FrameProof> make(const RdmaGpuBuffer& slots, const FrameProofConfig& = {});
+  ~FrameProof();
+  FrameProof(FrameProof&&) noexcept;
+  FrameProof& operator=(FrameProof&&) noexcept;
+
+  /// Lays new canaries, and tells what had changed since the last check(): None, Late or WrongOffset. Of a
+  /// slot that was armed but not checked nothing is said.
+  FrameFinding arm(std::uint32_t slot) noexcept;
+  /// Looks at a frame of `bytes` bytes: None, Stale, Torn, WrongOffset (behind its end) or Short; of several
+  /// the first of these. Of a slot that was not armed since the last check() it repeats what that found.
+  FrameFinding check(std::uint32_t slot, std::size_t bytes) noexcept;
+  /// What the last check() of that slot found, unless it was armed since; None otherwise.
+  FrameFinding finding(std::uint32_t slot) const noexcept;
+
+  FrameProofCounters counters() const noexcept;
+  FaultPolicy onFault() const noexcept;
+  std::uint32_t slotCount() const noexcept; ///< Calls for slots beyond find None.
+
+private:
+  struct Impl;
+  explicit FrameProof(std::unique_ptr<Impl>) noexcept;
+  std::unique_ptr<Impl> m_impl;
+};
+
+} // namespace rdmagpu

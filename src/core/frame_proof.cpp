@@ -1,0 +1,181 @@
+#include <rdmagpu/frame_proof.hpp>
+
+#include <base/guarded.hpp>
+#include <base/library_error.hpp>
+#include <base/log.hpp>
+#include <base/mix.hpp>
+#include <core/canaries.hpp>
+#include <rdmagpu/rdma_gpu_buffer.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+namespace rdmagpu {
+namespace {
+
+struct FaultKind {
+  FrameFault fault;
+  const char* name;
+  LibraryCode code;
+};
+
+constexpr std::array faultKinds{
+    FaultKind{FrameFault::None, "none", LibraryCode::None},
+    FaultKind{FrameFault::Stale, "stale", LibraryCode::FrameStale},
+    FaultKind{FrameFault::Torn, "torn", LibraryCode::FrameTorn},
+    FaultKind{FrameFault::Late, "late", LibraryCode::FrameLate},
+    FaultKind{FrameFault::WrongOffset, "wrong-offset", LibraryCode::FrameWrongOffset},
+    FaultKind{FrameFault::Short, "short", LibraryCode::FrameShort},
+};
+
+} // namespace
+
+struct FrameProof::Impl {
+  struct Slot {
+    core::SlotCanaries canaries;
+    FrameFinding finding{};
+    bool withPeer{}; ///< From arm() to check(): changes are what is wanted.
+  };
+
+  FrameProofConfig config;
+  std::size_t frameBytes{};
+  std::shared_ptr<const void> memory;
+  std::vector<Slot> slots;
+  std::atomic<std::uint64_t> armed{}; ///< Times: each has other canaries.
+  std::atomic<std::uint64_t> checks{};
+  std::array<std::atomic<std::uint64_t>, faultKinds.size()> faults{};
+
+  std::uint64_t nextKey() noexcept {
+    return mix(poisonKey(config.seed) ^ armed.fetch_add(1, std::memory_order_relaxed));
+  }
+  std::uint64_t count(FrameFault fault) const noexcept {
+    return faults[static_cast<std::size_t>(fault)].load(std::memory_order_relaxed);
+  }
+  FrameFinding found(const char* call, std::uint32_t slot, FrameFinding) noexcept;
+  FrameFinding judgeFrame(const core::Samples&, std::size_t bytes) const noexcept;
+};
+
+/// Counts it, and tells of the first of its kind.
+FrameFinding FrameProof::Impl::found(const char* call, std::uint32_t slot, FrameFinding finding) noexcept {
+  if(finding.fault == FrameFault::None)
+    return finding;
+  const auto kind = static_cast<std::size_t>(finding.fault);
+  if(faults[kind].fetch_add(1, std::memory_order_relaxed) == 0) {
+    std::array<char, 128> text{};
+    std::snprintf(text.data(), text.size(), "a frame is %s, which shows at byte %zu; others are only counted",
+                  faultKinds[kind].name, finding.offset);
+    Error error = libraryError(call, faultKinds[kind].code);
+    error.slot = static_cast<std::int32_t>(slot);
+    log(LogLevel::Failure, text.data(), error);
+  }
+  return finding;
+}
+
+FrameFinding FrameProof::Impl::judgeFrame(const core::Samples& seen, std::size_t bytes) const noexcept {
+  if(seen.untouched.number > 0)
+    return {seen.changed.number == 0 ? FrameFault::Stale : FrameFault::Torn, seen.untouched.first};
+  if(seen.overwritten.number > 0)
+    return {FrameFault::WrongOffset, seen.overwritten.first};
+  if(config.wholeFrames && bytes < frameBytes)
+    return {FrameFault::Short, bytes};
+  return {};
+}
+
+namespace {
+
+/// A slot's start is what a write over the end of the slot before reaches, or a frame meant for another slot.
+/// Of its own frame the end is late, or all of it when nothing had come.
+FrameFinding judgeChange(const core::Samples& seen, FrameFault before) noexcept {
+  if(seen.changed.number == 0 && seen.overwritten.number == 0)
+    return {};
+  if(seen.changed.number == 0)
+    return {FrameFault::WrongOffset, seen.overwritten.first};
+  const bool incomplete = before == FrameFault::Stale || before == FrameFault::Torn;
+  const bool fromStart = seen.untouched.number == 0 || seen.changed.first < seen.untouched.first;
+  return {fromStart && !incomplete ? FrameFault::WrongOffset : FrameFault::Late, seen.changed.first};
+}
+
+} // namespace
+
+const char* name(FrameFault fault) noexcept {
+  const auto kind = static_cast<std::size_t>(fault);
+  return kind < faultKinds.size() ? faultKinds[kind].name : "?";
+}
+
+Result<FrameProof> FrameProof::make(const RdmaGpuBuffer& slots, const FrameProofConfig& config) {
+  constexpr const char* call = "FrameProof::make";
+  if(!slots.valid())
+    return libraryError(call, LibraryCode::BufferEmpty);
+  const std::size_t frameBytes = slots.facts().frameBytes;
+  if(frameBytes < core::SlotCanaries::minFrameBytes)
+    return libraryError(call, LibraryCode::FrameTooSmallToProve, frameBytes,
+                        core::SlotCanaries::minFrameBytes);
+  return guarded(call, [&]() -> Result<FrameProof> {
+    auto impl = std::make_unique<Impl>();
+    impl->config = config;
+    impl->frameBytes = frameBytes;
+    impl->memory = slots.keepAlive(0);
+    impl->slots.reserve(slots.slotCount());
+    for(std::size_t i = 0; i < slots.slotCount(); ++i) {
+      auto* const address = static_cast<std::byte*>(cpuAddress(slots.handoff(i)));
+      if(!address)
+        return libraryError(call, LibraryCode::NotProvable);
+      impl->slots.push_back({{address, frameBytes, slots.slot(i).size, mix(config.seed + i)}});
+      impl->slots.back().canaries.lay(impl->nextKey());
+    }
+    return FrameProof{std::move(impl)};
+  });
+}
+
+FrameProof::FrameProof(std::unique_ptr<Impl> impl) noexcept : m_impl(std::move(impl)) {}
+FrameProof::~FrameProof() = default;
+FrameProof::FrameProof(FrameProof&&) noexcept = default;
+FrameProof& FrameProof::operator=(FrameProof&&) noexcept = default;
+
+FrameFinding FrameProof::arm(std::uint32_t index) noexcept {
+  if(index >= slotCount())
+    return {};
+  Impl::Slot& slot = m_impl->slots[index];
+  const core::Samples seen = slot.canaries.lay(m_impl->nextKey());
+  const FrameFault before = std::exchange(slot.finding, {}).fault;
+  if(std::exchange(slot.withPeer, true))
+    return {};
+  return m_impl->found("FrameProof::arm", index, judgeChange(seen, before));
+}
+
+FrameFinding FrameProof::check(std::uint32_t index, std::size_t bytes) noexcept {
+  if(index >= slotCount())
+    return {};
+  Impl::Slot& slot = m_impl->slots[index];
+  if(!std::exchange(slot.withPeer, false))
+    return slot.finding;
+  m_impl->checks.fetch_add(1, std::memory_order_relaxed);
+  slot.finding = m_impl->judgeFrame(slot.canaries.look(bytes), bytes);
+  return m_impl->found("FrameProof::check", index, slot.finding);
+}
+
+FrameFinding FrameProof::finding(std::uint32_t slot) const noexcept {
+  return slot < slotCount() ? m_impl->slots[slot].finding : FrameFinding{};
+}
+
+FrameProofCounters FrameProof::counters() const noexcept {
+  if(!m_impl)
+    return {};
+  return {.checked = m_impl->checks.load(std::memory_order_relaxed),
+          .stale = m_impl->count(FrameFault::Stale),
+          .torn = m_impl->count(FrameFault::Torn),
+          .late = m_impl->count(FrameFault::Late),
+          .wrongOffset = m_impl->count(FrameFault::WrongOffset),
+          .shortFrames = m_impl->count(FrameFault::Short)};
+}
+
+FaultPolicy FrameProof::onFault() const noexcept { return m_impl ? m_impl->config.onFault : FaultPolicy{}; }
+
+std::uint32_t FrameProof::slotCount() const noexcept {
+  return m_impl ? static_cast<std::uint32_t>(m_impl->slots.size()) : 0;
+}
+
+} // namespace rdmagpu

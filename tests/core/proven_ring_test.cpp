@@ -1,0 +1,203 @@
+#include <core/staged_buffer_fixture.hpp>
+#include <rdmagpu/frame_proof.hpp>
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+namespace rdmagpu {
+
+inline void PrintTo(FrameFault fault, std::ostream* out) { *out << name(fault); }
+
+namespace stagedtest {
+namespace {
+
+/// What the peer does with a frame's bytes before it publishes it.
+enum class Write { All, Half, Nothing };
+
+/// A staged buffer whose frames are proven, on either path, and the peer's part in it.
+class ProvenRing : public testing::TestWithParam<SlotPath> {
+public:
+  void make(FaultPolicy onFault, RingPolicy policy = RingPolicy::Fifo) {
+    StagedBufferConfig config = hostConfig(GetParam());
+    config.policy = policy;
+    config.proof = FrameProofConfig{.onFault = onFault};
+    m_staged.emplace(makeStaged(config));
+  }
+  StagedBuffer& staged() { return *m_staged; }
+  SlotRing& ring() { return m_staged->ring(); }
+  FrameProofCounters counters() const { return m_staged->proofCounters().value(); }
+
+  std::uint32_t publish(std::uint64_t n, Write write = Write::All) {
+    const std::uint32_t slot = acquireNext(ring());
+    if(write != Write::Nothing)
+      fill(staged(), slot, n, 0, write == Write::All ? frameBytes : frameBytes / 2);
+    EXPECT_EQ(ring().publish(slot, static_cast<std::int64_t>(n), frameBytes), RingStatus::Ok);
+    return slot;
+  }
+  RingFrame takeNext() {
+    RingFrame frame;
+    EXPECT_EQ(ring().take(frame, ample), RingStatus::Ok);
+    return frame;
+  }
+  RingFrame pass() {
+    const RingFrame frame = takeNext();
+    EXPECT_EQ(ring().release(frame.slot), RingStatus::Ok);
+    return frame;
+  }
+  /// Hands every slot out once more, so that each is looked at again.
+  void goRound() {
+    for(std::uint64_t n = 0; n < 2 * ring().slotCount(); ++n) {
+      publish(n);
+      pass();
+    }
+  }
+
+private:
+  std::optional<StagedBuffer> m_staged;
+};
+
+INSTANTIATE_TEST_SUITE_P(, ProvenRing, testing::Values(SlotPath::Direct, SlotPath::Staged),
+                         [](const auto& test) { return std::string(name(test.param)); });
+
+TEST_P(ProvenRing, GoodFramesPassAndAreCounted) {
+  make(FaultPolicy::Drop);
+  for(std::uint64_t n = 0; n < 50; ++n) {
+    publish(n);
+    const RingFrame frame = takeNext();
+    EXPECT_EQ(frame.fault, FrameFault::None);
+    EXPECT_TRUE(inApplication(staged(), frame) == frameOf(n, frameBytes));
+    ring().release(frame.slot);
+  }
+  EXPECT_EQ(counters().checked, 50U);
+  EXPECT_EQ(counters().faults(), 0U);
+  EXPECT_EQ(ring().counters().drops, 0U);
+}
+
+TEST_P(ProvenRing, FaultyFrameIsReported) {
+  make(FaultPolicy::Report);
+  publish(0, Write::Half);
+  publish(1, Write::Nothing);
+  publish(2);
+  EXPECT_EQ(pass().fault, FrameFault::Torn);
+  EXPECT_EQ(pass().fault, FrameFault::Stale);
+  EXPECT_EQ(pass().fault, FrameFault::None);
+  EXPECT_EQ(counters().torn, 1U);
+  EXPECT_EQ(counters().stale, 1U);
+  EXPECT_EQ(ring().counters().drops, 0U);
+}
+
+TEST_P(ProvenRing, FaultyFrameIsDroppedAndItsSlotGoesOn) {
+  make(FaultPolicy::Drop);
+  for(std::uint64_t n = 0; n < 30; n += 3) {
+    publish(n, Write::Half);
+    publish(n + 1, Write::Nothing);
+    publish(n + 2);
+    const RingFrame frame = pass();
+    EXPECT_EQ(frame.sequence, n + 2);
+    EXPECT_EQ(frame.fault, FrameFault::None);
+  }
+  EXPECT_EQ(takeStatus(ring()), RingStatus::Empty);
+  EXPECT_EQ(ring().counters().drops, 20U);
+  EXPECT_EQ(ring().counters().taken, 10U);
+}
+
+TEST_P(ProvenRing, OneThatHasNoneButFaultyFramesEnds) {
+  make(FaultPolicy::Drop);
+  publish(0, Write::Half);
+  publish(1, Write::Half);
+  ring().closeProducer();
+  RingFrame frame;
+  EXPECT_EQ(ring().take(frame, ample), RingStatus::Closed);
+  EXPECT_EQ(ring().counters().drops, 2U);
+}
+
+TEST_P(ProvenRing, WriteIntoASlotThatIsOutIsFound) {
+  make(FaultPolicy::Report);
+  const std::uint32_t slot = publish(0);
+  const RingFrame frame = takeNext();
+  fill(staged(), slot, 77, 0, frameBytes);
+  ring().release(frame.slot);
+  goRound();
+  EXPECT_EQ(counters().wrongOffset, 1U);
+  EXPECT_EQ(counters().faults(), 1U);
+}
+
+TEST_P(ProvenRing, LateEndIsFound) {
+  make(FaultPolicy::Report);
+  const std::uint32_t slot = acquireNext(ring());
+  fill(staged(), slot, 0, 0, frameBytes - 64);
+  ring().publish(slot, 0, frameBytes);
+  EXPECT_EQ(takeNext().fault, FrameFault::Torn);
+  fill(staged(), slot, 0, 0, frameBytes);
+  ring().release(slot);
+  goRound();
+  EXPECT_EQ(counters().torn, 1U);
+  EXPECT_EQ(counters().late, 1U);
+}
+
+TEST_P(ProvenRing, FrameThatGrowsIsCheckedOnceItIsWhole) {
+  make(FaultPolicy::Drop);
+  for(const bool whole : {true, false}) {
+    const std::uint32_t slot = acquireNext(ring());
+    fill(staged(), slot, 0, 0, frameBytes / 2);
+    ASSERT_EQ(ring().publish(slot, 0, frameBytes, frameBytes / 2), RingStatus::Ok);
+    const RingFrame frame = takeNext();
+    if(whole)
+      fill(staged(), slot, 0, frameBytes / 2, frameBytes);
+    ASSERT_EQ(ring().advance(slot, frameBytes), RingStatus::Ok);
+    ASSERT_EQ(ring().waitBytes(slot, frameBytes, ample), RingStatus::Ok);
+    EXPECT_EQ(frame.fault, FrameFault::None);
+    ring().release(slot);
+    EXPECT_EQ(counters().torn, whole ? 0U : 1U);
+  }
+  EXPECT_EQ(counters().checked, 2U);
+}
+
+TEST_P(ProvenRing, NewestTakesBackWhatNobodyCheckedAndSaysNothing) {
+  make(FaultPolicy::Report, RingPolicy::Newest);
+  for(std::uint64_t n = 0; n < 20; ++n)
+    publish(n);
+  RingFrame frame;
+  do
+    frame = pass();
+  while(frame.sequence != 19);
+  EXPECT_EQ(frame.fault, FrameFault::None);
+  EXPECT_EQ(counters().faults(), 0U);
+}
+
+TEST_P(ProvenRing, AbandonedSlotSaysNothing) {
+  make(FaultPolicy::Report);
+  const std::uint32_t slot = acquireNext(ring());
+  fill(staged(), slot, 0, 0, 100);
+  ring().abandon(slot);
+  goRound();
+  EXPECT_EQ(counters().faults(), 0U);
+}
+
+TEST_P(ProvenRing, PlayoutIsRefused) {
+  StagedBufferConfig config = hostConfig(GetParam(), SlotFlow::Playout);
+  config.proof.emplace();
+  const auto refused = StagedBuffer::make(config);
+  ASSERT_FALSE(refused);
+  expectCode(refused.error(), LibraryCode::PlayoutNotProvable);
+}
+
+TEST(ProvenRingConfig, WithoutAProofThereAreNoCounters) {
+  EXPECT_FALSE(makeStaged(hostConfig(SlotPath::Direct)).proofCounters());
+}
+
+TEST(ProvenRingConfig, RingOfMoreSlotsThanItsProofIsRefused) {
+  const RdmaGpuBuffer buffer = hostBuffer(2, frameBytes);
+  auto proof = FrameProof::make(buffer);
+  ASSERT_TRUE(proof);
+  const auto refused = SlotRing::make({.slotCount = 3, .proof = &*proof});
+  ASSERT_FALSE(refused);
+  expectCode(refused.error(), LibraryCode::RingLargerThanProof);
+  EXPECT_EQ(refused.error().bytes, 3U);
+  EXPECT_EQ(refused.error().available, 2U);
+}
+
+} // namespace
+} // namespace stagedtest
+} // namespace rdmagpu

@@ -38,6 +38,9 @@ Json toJson(const BufferFacts& facts) {
   json["rdma_capable"] = name(facts.rdmaCapable);
   json["writes_need_flush"] = facts.writesNeedFlush;
   json["cuda_memory"] = facts.cudaMemory == CudaMemory::Auto ? Json() : Json(name(facts.cudaMemory));
+  json["sync_memops"] = name(facts.syncMemops);
+  json["sync_memops_error"] =
+      facts.syncMemopsError.kind == Errc::None ? Json() : toJson(failureOf(facts.syncMemopsError));
   json["tolerated"] = tolerated(facts);
   return json;
 }

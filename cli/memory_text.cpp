@@ -8,26 +8,21 @@
 namespace rdmagpu::cli {
 namespace {
 
-std::string lockText(const BufferFacts& facts) {
-  if(facts.lockError.kind != Errc::None) {
-    std::string text = "no: " + facts.lockError.message();
-    for(const std::string& hint : hintsOf(facts.lockError))
-      text += "\nhint: " + hint;
+std::string withReason(std::string text, const Error& error) {
+  if(error.kind == Errc::None)
     return text;
-  }
+  text += ": " + error.message();
+  for(const std::string& hint : hintsOf(error))
+    text += "\nhint: " + hint;
+  return text;
+}
+
+std::string lockText(const BufferFacts& facts) {
+  if(facts.lockError.kind != Errc::None)
+    return withReason("no", facts.lockError);
   if(facts.lockedBytes != 0)
     return bytesText(facts.lockedBytes);
   return facts.hugePageBytes != 0 ? "no, and huge pages need not be" : "no, as asked";
-}
-
-std::string pinText(const BufferFacts& facts) {
-  std::string text = name(facts.pinnedBy);
-  if(facts.pinError.kind != Errc::None) {
-    text += ": " + facts.pinError.message();
-    for(const std::string& hint : hintsOf(facts.pinError))
-      text += "\nhint: " + hint;
-  }
-  return text;
 }
 
 const char* directText(Answer answer) {
@@ -62,7 +57,7 @@ using Lines = std::vector<std::pair<std::string, std::string>>;
 
 void addHostFacts(Lines& lines, const BufferFacts& facts) {
   lines.emplace_back("locked", lockText(facts));
-  lines.emplace_back("pinned by", pinText(facts));
+  lines.emplace_back("pinned by", withReason(name(facts.pinnedBy), facts.pinError));
   lines.emplace_back("NUMA node", facts.numaNode < 0 ? "unknown" : fmt::format("{}", facts.numaNode));
   lines.emplace_back("memfd", facts.memfd ? "yes" : "no");
 }
@@ -70,6 +65,8 @@ void addHostFacts(Lines& lines, const BufferFacts& facts) {
 void addGpuFacts(Lines& lines, const BufferFacts& facts) {
   if(facts.cudaMemory != CudaMemory::Auto)
     lines.emplace_back("CUDA memory", name(facts.cudaMemory));
+  if(facts.syncMemops != Answer::Unknown)
+    lines.emplace_back("SYNC_MEMOPS", withReason(name(facts.syncMemops), facts.syncMemopsError));
   lines.emplace_back("BAR1", bar1Text(facts));
   lines.emplace_back("peer's writes",
                      facts.writesNeedFlush ? "need a flush to be seen" : "are seen in order");

@@ -166,6 +166,9 @@ struct BufferFacts {
   Answer rdmaCapable{};           ///< As the driver reports it; Unknown where there is none to ask.
   bool writesNeedFlush{};         ///< A peer's writes are visible only after flushPeerWrites().
   CudaMemory cudaMemory{};        ///< Cuda: the kind it is, never Auto.
+  Answer syncMemops{};            ///< Whether CUDA's synchronous copies and memsets of these slots end before
+                                  ///< they return (SYNC_MEMOPS). Unknown: not a matter of this memory.
+  Error syncMemopsError{};        ///< Why not; kind None when they do, or it was not tried.
   std::vector<Error> tolerated{}; ///< Failures that the creation survived, each with its call.
 };
 

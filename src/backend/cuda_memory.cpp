@@ -139,6 +139,8 @@ Result<VmmMemory> VmmMemory::import(os::Fd fd, std::size_t bytes) {
   return memory;
 }
 
+Result<void> VmmMemory::setSyncMemops() const { return cuda::setSyncMemops(address()); }
+
 Result<os::Fd> VmmMemory::share() const {
   if(const auto process = checkProcess(); !process)
     return process.error();
@@ -170,8 +172,7 @@ PlainMemory::~PlainMemory() {
   logRelease(m_contexts->run(Keep::Yes, [&] { return cuda.call(m_bytes, cuda.memFree, m_raw); }));
 }
 
-Result<PlainMemory> PlainMemory::allocate(const ContextSource& contexts, std::size_t bytes,
-                                          std::vector<Error>& tolerated) {
+Result<PlainMemory> PlainMemory::allocate(const ContextSource& contexts, std::size_t bytes) {
   const auto padded = checkedAdd(bytes, gpuPageBytes);
   if(!padded)
     return libraryError("RdmaGpuBuffer::make", LibraryCode::SizeOverflow, bytes);
@@ -183,16 +184,18 @@ Result<PlainMemory> PlainMemory::allocate(const ContextSource& contexts, std::si
       contexts.run(Keep::Yes, [&] { return cuda.call(*padded, cuda.memAlloc, &raw, *padded); });
   if(!allocated)
     return allocated.error();
-  PlainMemory memory{contexts, raw, *padded};
-  // Without it a synchronous copy may return before a peer can see what it wrote.
+  return PlainMemory{contexts, raw, *padded};
+}
+
+Result<void> PlainMemory::setSyncMemops() const {
+  return m_contexts->run(Keep::Yes, [&] { return cuda::setSyncMemops(m_raw); });
+}
+
+Result<void> setSyncMemops(api::DevicePtr address) noexcept {
+  const api::Functions& cuda = loadedDriver();
   const std::uint32_t on = 1;
-  const auto synchronous = contexts.run(Keep::Yes, [&] {
-    return cuda.call(0, cuda.pointerSetAttribute, static_cast<const void*>(&on),
-                     api::PointerAttribute::SyncMemops, raw);
-  });
-  if(!synchronous)
-    tolerated.push_back(synchronous.error());
-  return memory;
+  return cuda.call(0, cuda.pointerSetAttribute, static_cast<const void*>(&on),
+                   api::PointerAttribute::SyncMemops, address);
 }
 
 Result<void> checkCapable(const Gpu& gpu, api::DevicePtr address) {

@@ -50,6 +50,9 @@ public:
   Result<os::Fd> share() const;
   /// Lets the kernels and copies of that GPU use it.
   Result<void> grantAccess(int ordinal) const;
+  /// Has synchronous copies and memsets of it end before they return: else one may before a peer can see what
+  /// it wrote. Measured (driver 580): refused, in a context as without one.
+  Result<void> setSyncMemops() const;
 
 private:
   Result<void> create(std::size_t bytes, api::HandleType, bool rdma);
@@ -68,13 +71,14 @@ private:
 /// ContextSource must keep for as long.
 class PlainMemory {
 public:
-  static Result<PlainMemory> allocate(const ContextSource&, std::size_t bytes, std::vector<Error>& tolerated);
+  static Result<PlainMemory> allocate(const ContextSource&, std::size_t bytes);
   PlainMemory(PlainMemory&& other) noexcept;
   PlainMemory& operator=(PlainMemory&&) = delete;
   ~PlainMemory();
 
   api::DevicePtr address() const noexcept { return m_aligned; }
   std::size_t bytes() const noexcept { return m_bytes; }
+  Result<void> setSyncMemops() const; ///< See VmmMemory.
 
 private:
   PlainMemory(const ContextSource& contexts, api::DevicePtr raw, std::size_t bytes) noexcept;
@@ -84,6 +88,8 @@ private:
   api::DevicePtr m_aligned;
   std::size_t m_bytes;
 };
+
+Result<void> setSyncMemops(api::DevicePtr) noexcept;
 
 /// Whether the driver says that a peer can reach that memory: asked of the memory, not of what it was
 /// made with.

@@ -41,15 +41,24 @@ Result<void> CudaRegion::take(CudaMemory kind, GpuRdma rdma, std::size_t bytes) 
     auto memory = VmmMemory::allocate(m_gpu, rdma, bytes, m_tolerated);
     if(!memory)
       return memory.error();
-    m_base = m_memory.emplace<VmmMemory>(*std::move(memory)).address();
+    keep(m_memory.emplace<VmmMemory>(*std::move(memory)), bytes);
   } else {
-    auto memory = PlainMemory::allocate(m_contexts, bytes, m_tolerated);
+    auto memory = PlainMemory::allocate(m_contexts, bytes);
     if(!memory)
       return memory.error();
-    m_base = m_memory.emplace<PlainMemory>(*std::move(memory)).address();
+    keep(m_memory.emplace<PlainMemory>(*std::move(memory)), bytes);
   }
-  m_bytes = bytes;
   return askCapable(rdma);
+}
+
+template <class Memory>
+void CudaRegion::keep(const Memory& memory, std::size_t bytes) {
+  m_base = memory.address();
+  m_bytes = bytes;
+  if(const auto set = memory.setSyncMemops(); !set) {
+    m_syncMemopsError = set.error();
+    m_syncMemopsError.device = m_gpu.ordinal;
+  }
 }
 
 Result<void> CudaRegion::askCapable(GpuRdma wanted) {
@@ -88,8 +97,7 @@ Result<RegionPtr> CudaRegion::import(os::Fd fd, std::size_t bytes) {
   if(!gpu)
     return gpu.error();
   auto region = std::make_shared<CudaRegion>(*gpu, readBar1(*gpu));
-  region->m_base = region->m_memory.emplace<VmmMemory>(*std::move(memory)).address();
-  region->m_bytes = bytes;
+  region->keep(region->m_memory.emplace<VmmMemory>(*std::move(memory)), bytes);
   // Measured: the driver answers 0 of memory that was imported, in whatever way it was made.
   if(const auto capable = checkCapable(*gpu, region->m_base); !capable) {
     if(capable.error().origin != Origin::Library) // the question failed
@@ -251,6 +259,9 @@ void CudaRegion::describe(BufferFacts& facts) const {
   facts.directForGpu = Answer::Yes;
   facts.rdmaCapable = m_capable;
   facts.writesNeedFlush = writesNeedFlush();
+  const bool synchronous = m_syncMemopsError.kind == Errc::None;
+  facts.syncMemops = synchronous ? Answer::Yes : Answer::No;
+  facts.syncMemopsError = m_syncMemopsError;
   facts.tolerated.insert(facts.tolerated.end(), m_tolerated.begin(), m_tolerated.end());
 }
 

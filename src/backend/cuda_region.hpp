@@ -37,6 +37,8 @@ public:
 
 private:
   Result<void> take(CudaMemory, GpuRdma, std::size_t bytes);
+  template <class Memory>
+  void keep(const Memory&, std::size_t bytes);
   Result<void> askCapable(GpuRdma);
   /// Maps a range into a dma-buf as the config says, in a context that is current.
   Result<void> exportMapped(std::size_t offset, std::size_t bytes, int& number, ExportedFd&) const noexcept;
@@ -51,6 +53,7 @@ private:
   api::DevicePtr m_base{};
   std::size_t m_bytes{}; ///< From m_base on: what was asked for.
   Answer m_capable{Answer::Yes};
+  Error m_syncMemopsError{};
   PcieMapping m_pcieMapping{};
   bool m_scrub{};
   std::vector<Error> m_tolerated;

@@ -39,7 +39,7 @@ protected:
         const auto buffer = RdmaGpuBuffer::make(cudaConfig(memory));
         outcome.result = buffer ? copyBothWays(*buffer, options, pageable) : Result<void>{buffer.error()};
         if(buffer)
-          outcome.survived = buffer->facts().tolerated;
+          outcome.survived = survivedBy(buffer->facts());
       }
       const auto logged = log.errors();
       outcome.survived.insert(outcome.survived.end(), logged.begin(), logged.end());

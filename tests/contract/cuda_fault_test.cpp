@@ -25,7 +25,7 @@ protected:
     {
       const auto buffer = RdmaGpuBuffer::make(config);
       if(buffer) {
-        outcome.survived = buffer->facts().tolerated;
+        outcome.survived = survivedBy(buffer->facts());
         outcome.result = use(*buffer);
       } else {
         outcome.result = buffer.error();

@@ -35,6 +35,10 @@ TEST(CudaMemoryKind, VmmFactsSayWhatItIs) {
   EXPECT_TRUE(facts.pci);
   EXPECT_FALSE(facts.device.empty());
   EXPECT_TRUE(facts.tolerated.empty());
+  EXPECT_EQ(facts.syncMemops, Answer::No);
+  EXPECT_STREQ(facts.syncMemopsError.call, "cuPointerSetAttribute");
+  EXPECT_STREQ(facts.syncMemopsError.codeName, "CUDA_ERROR_NOT_SUPPORTED");
+  EXPECT_EQ(facts.syncMemopsError.device, 0);
   EXPECT_EQ(buffer->proof().capable, Answer::Yes);
   EXPECT_TRUE(std::holds_alternative<CudaPointer>(buffer->handoff(0)));
 }
@@ -44,7 +48,9 @@ TEST(CudaMemoryKind, MemAllocFactsSayWhatItIs) {
   ASSERT_TRUE(buffer) << buffer.error().message();
   EXPECT_EQ(buffer->facts().cudaMemory, CudaMemory::MemAlloc);
   EXPECT_EQ(buffer->facts().rdmaCapable, Answer::Yes);
-  EXPECT_TRUE(buffer->facts().tolerated.empty()) << "SYNC_MEMOPS works on this kind";
+  EXPECT_TRUE(buffer->facts().tolerated.empty());
+  EXPECT_EQ(buffer->facts().syncMemops, Answer::Yes);
+  EXPECT_EQ(buffer->facts().syncMemopsError.kind, Errc::None);
   EXPECT_EQ(buffer->facts().committedBytes, 4U * 131072 + 65536);
 }
 
@@ -58,6 +64,27 @@ TEST(CudaMemoryKind, ExportsAreCloseOnExec) {
 }
 
 class CudaMachine : public OnCudaStandin {};
+
+TEST_F(CudaMachine, SyncMemopsIsTriedOnceAndItsFailureRecorded) {
+  for(const CudaMemory memory : {CudaMemory::Vmm, CudaMemory::MemAlloc}) {
+    const int before = standin->calls("cuPointerSetAttribute");
+    standin->failNamed("cuPointerSetAttribute", api::Status::Unknown);
+    const auto buffer = RdmaGpuBuffer::make(cudaConfig(memory));
+    standin->failNamed("", api::Status::Success);
+    ASSERT_TRUE(buffer) << buffer.error().message();
+    EXPECT_EQ(standin->calls("cuPointerSetAttribute") - before, 1);
+    EXPECT_EQ(buffer->facts().syncMemops, Answer::No);
+    EXPECT_STREQ(buffer->facts().syncMemopsError.codeName, "CUDA_ERROR_UNKNOWN");
+    EXPECT_TRUE(buffer->facts().tolerated.empty());
+  }
+}
+
+TEST_F(CudaMachine, SyncMemopsOfVmmMemoryNeedsNoContext) {
+  const auto buffer = RdmaGpuBuffer::make(cudaConfig(CudaMemory::Vmm));
+  ASSERT_TRUE(buffer);
+  EXPECT_STREQ(buffer->facts().syncMemopsError.codeName, "CUDA_ERROR_NOT_SUPPORTED");
+  EXPECT_EQ(standin->calls("cuDevicePrimaryCtxRetain"), 0);
+}
 
 TEST_F(CudaMachine, AutoTakesVmmWhereItIsOffered) {
   const auto buffer = RdmaGpuBuffer::make(cudaConfig());

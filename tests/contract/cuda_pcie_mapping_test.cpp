@@ -42,7 +42,7 @@ protected:
       const auto region = buffer ? buffer->exportRegion() : Result<DmaBuf>{buffer.error()};
       const auto slot = region ? buffer->exportSlot(0) : Result<DmaBuf>{region.error()};
       if(buffer)
-        outcome.survived = buffer->facts().tolerated;
+        outcome.survived = survivedBy(buffer->facts());
       if(!slot)
         outcome.result = slot.error();
       for(const auto* exported : {&region, &slot}) {

@@ -344,7 +344,7 @@ TEST_F(CudaPeerFault, EveryCallFailsOnce) {
     Outcome outcome;
     if(const auto buffer = RdmaGpuBuffer::make(cudaConfig())) {
       outcome.result = bothWays(*buffer);
-      outcome.survived = buffer->facts().tolerated;
+      outcome.survived = survivedBy(buffer->facts());
     } else {
       outcome.result = buffer.error();
     }

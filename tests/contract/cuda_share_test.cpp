@@ -33,6 +33,7 @@ TEST(CudaShareChild, SeesTheSlotsAndWritesToThem) {
   EXPECT_EQ(buffer->facts().rdmaCapable, Answer::No);
   ASSERT_EQ(buffer->facts().tolerated.size(), 1U);
   EXPECT_STREQ(buffer->facts().tolerated.front().codeName, "NotRdmaCapable");
+  EXPECT_EQ(buffer->facts().syncMemops, Answer::No);
   auto bytes = filled(0);
   ASSERT_TRUE(buffer->download(3, bytes));
   EXPECT_EQ(bytes, filled(33));

@@ -287,7 +287,7 @@ TEST_F(CudaStagedOnStandin, EveryCallFailsOnce) {
         auto staged = StagedBuffer::make(config);
         outcome.result = staged ? useOnce(*staged) : Result<void>{staged.error()};
         if(staged)
-          outcome.survived = staged->facts().application.tolerated;
+          outcome.survived = survivedBy(staged->facts().application);
       }
       const auto logged = log.errors();
       outcome.survived.insert(outcome.survived.end(), logged.begin(), logged.end());

@@ -1,5 +1,6 @@
 #pragma once
 #include <rdmagpu/error.hpp>
+#include <rdmagpu/rdma_gpu_buffer.hpp>
 
 #include <gtest/gtest.h>
 
@@ -16,6 +17,16 @@ struct Outcome {
   Result<void> result;
   std::vector<Error> survived;
 };
+
+/// Every failure that the creation of a buffer survived.
+inline std::vector<Error> survivedBy(const BufferFacts& facts) {
+  std::vector<Error> survived = facts.tolerated;
+  for(const Error& error : {facts.lockError, facts.pinError, facts.syncMemopsError}) {
+    if(error.kind != Errc::None)
+      survived.push_back(error);
+  }
+  return survived;
+}
 
 /// Whether the failed call is named by the outcome.
 inline bool shows(std::string_view failed, const Outcome& outcome) {

@@ -121,6 +121,8 @@ TEST(RdmaGpuBuffer, HostFactsTellResidentLockedAndPinnedApart) {
   EXPECT_EQ(facts.committedBytes, 131072U);
   EXPECT_EQ(facts.residentBytes, facts.committedBytes);
   EXPECT_EQ(facts.pinnedBy, PinnedBy::Nobody);
+  EXPECT_EQ(facts.syncMemops, Answer::Unknown);
+  EXPECT_EQ(facts.syncMemopsError.kind, Errc::None);
   EXPECT_EQ(facts.rdmaCapable, Answer::Unknown) << "no driver was asked";
   EXPECT_EQ(facts.hugePageBytes, 0U);
   EXPECT_EQ(facts.regionCount, 1U);

@@ -1,5 +1,6 @@
 """alloc of CUDA memory, on the stand-in of the driver."""
 
+import os
 import unittest
 
 from support import ProgramTest, run
@@ -15,6 +16,18 @@ class AllocCuda(ProgramTest):
         self.assertRegex(text, r"(?m)^peer's writes +are seen in order$")
         for line in ("locked", "NUMA node", "memfd", "pinned by"):
             self.assertNotIn(f"\n{line} ", text)
+
+    def test_sync_memops_was_tried_and_how_that_ended(self):
+        facts = run(*CUDA, "--json").json["facts"]
+        self.assertEqual((facts["sync_memops"], facts["sync_memops_error"]["code_name"]), ("no", "CUDA_ERROR_NOT_SUPPORTED"))
+        self.assertEqual(facts["tolerated"], [])
+        self.assertRegex(run(*CUDA).out, r"(?m)^SYNC_MEMOPS +no: .*cuPointerSetAttribute")
+
+    def test_sync_memops_is_set_on_memory_that_takes_it(self):
+        plain = {"env": {**os.environ, "RDMAGPU_STANDIN_CUDA_PROFILE": "no-vmm-rdma"}}
+        facts = run(*CUDA, "--json", **plain).json["facts"]
+        self.assertEqual((facts["cuda_memory"], facts["sync_memops"], facts["sync_memops_error"]), ("mem-alloc", "yes", None))
+        self.assertRegex(run(*CUDA, **plain).out, r"(?m)^SYNC_MEMOPS +yes$")
 
     def test_export_says_how_it_is_mapped(self):
         wanted = [*CUDA, "--export", "--pcie-mapping"]

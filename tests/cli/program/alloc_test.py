@@ -75,7 +75,9 @@ class Alloc(ProgramTest):
         self.assertEqual((facts["pinned_by"], facts["pin_error"]["code_name"]), ("nobody", "DriverAbsent"))
         self.assertRegex(run(*wanted, "try").out, r"(?m)^pinned by +nobody: libcuda")
         self.assertFails(run(*wanted, "require", "--json"), 1, "libcuda", "hint: ")
-        self.assertIsNone(run(*wanted, "off", "--json").json["facts"]["pin_error"])
+        facts = run(*wanted, "off", "--json").json["facts"]
+        self.assertIsNone(facts["pin_error"])
+        self.assertEqual((facts["sync_memops"], facts["sync_memops_error"]), ("not-tried", None))
         self.assertEqual(run(*wanted, "yes").code, 2)
 
     def test_many_slots_are_cut_short_unless_all_are_wanted(self):

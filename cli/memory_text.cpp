@@ -79,7 +79,7 @@ const char* agentText(Agent agent) {
   case Agent::Cpu:
     return " by the CPU";
   case Agent::CopyEngine:
-    return " by the GPU's copy engine";
+    return " by the GPU's copy engine (no third-party device is proven)";
   case Agent::Software:
     return " by a software device (no hardware path is proven)";
   case Agent::Device:
@@ -124,6 +124,19 @@ std::string memoryLine(const BufferFacts& facts) {
   else
     text += fmt::format(", {}locked, {}-byte pages", facts.lockedBytes != 0 ? "" : "not ", facts.pageBytes);
   return text;
+}
+
+bool onGpu(const BufferFacts& memory) noexcept { return memory.api != RdmaGpuApi::HostFallback; }
+
+Agent moverOf(const BufferFacts& memory) {
+  const bool standin = memory.device.starts_with("rdmagpu software device");
+  return onGpu(memory) && !standin ? Agent::CopyEngine : Agent::Software;
+}
+
+const char* moverName(const BufferFacts& memory) {
+  if(moverOf(memory) == Agent::CopyEngine)
+    return "the GPU's copy engine";
+  return onGpu(memory) ? "a software device in the GPU's place" : "the CPU";
 }
 
 std::string proofText(const Proof& proof) {

@@ -16,4 +16,11 @@ std::string memoryLine(const BufferFacts& facts);
 /// "written by a software device"; what has not been tried is left away.
 std::string proofText(const Proof& proof);
 
+/// Who moves bytes into and out of such slots, for a peer that is software.
+Agent moverOf(const BufferFacts& memory);
+/// The same for a person: "the GPU's copy engine".
+const char* moverName(const BufferFacts& memory);
+/// Whether a GPU's driver allocated it, rather than the system.
+bool onGpu(const BufferFacts& memory) noexcept;
+
 } // namespace rdmagpu::cli

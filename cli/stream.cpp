@@ -4,6 +4,7 @@
 #include "frames/frame_writer.hpp"
 #include "interrupt.hpp"
 #include "json.hpp"
+#include "memory_text.hpp"
 #include "output.hpp"
 #include "stream/frame_sequence.hpp"
 #include "stream/preloaded_feed.hpp"

@@ -70,6 +70,12 @@ Json toJson(const VerifyReport& report, RdmaGpuApi api) {
           {"failures", failures}};
 }
 
+std::string moverText(const VerifyReport& report, const BufferFacts& facts) {
+  if(report.proof.by == Agent::None)
+    return "nothing was moved";
+  return fmt::format("{}: this proves rdmagpu's own plumbing, and no third-party device", moverName(facts));
+}
+
 std::string toText(const VerifyReport& report, const BufferFacts& facts) {
   return factLines({{"peer", report.peer},
                     {"memory", memoryLine(facts)},
@@ -77,6 +83,7 @@ std::string toText(const VerifyReport& report, const BufferFacts& facts) {
                                           verdict(report.write), report.slots)},
                     {"read", fmt::format("{} ({} slots -> peer, checked on the peer's side)",
                                          verdict(report.read), report.slots)},
+                    {"moved by", moverText(report, facts)},
                     {"proof", proofText(report.proof)}});
 }
 
@@ -108,9 +115,11 @@ int runVerify(const VerifyCommand& options) {
   if(!buffer)
     return fail("verify", options.json, allocationFailure(buffer.error(), options.buffer.api));
   noteUnusedGpu("verify", options.buffer.gpu, *buffer);
-  const auto report = verify(*buffer);
+  auto report = verify(*buffer);
   if(!report)
     return fail("verify", options.json, cli::failureOf(report.error()));
+  if(report->proof.by == Agent::CopyEngine)
+    report->proof.by = moverOf(buffer->facts()); // a software device has none
   const auto failure = failureOf(*report);
   if(failure)
     printFailure("verify", *failure);
@@ -136,6 +145,7 @@ Command addVerify(CLI::App& program) {
   addGpu(*app, options->buffer.gpu);
   addJson(*app, options->json);
   app->footer("Examples:\n  rdmagpu verify\n  rdmagpu verify --api host --slots 64 --bytes 1M --json\n"
+              "  rdmagpu verify --api cuda\n"
               "Exit status: 0 both directions are proven, 1 they are not.");
   return {app, [options] { return runVerify(*options); }};
 }

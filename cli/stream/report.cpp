@@ -78,7 +78,6 @@ Json mismatchList(const CheckCounts& check) {
   return list;
 }
 
-bool onGpu(const BufferFacts& memory) noexcept { return memory.api != RdmaGpuApi::HostFallback; }
 bool staged(const StreamReport& report) noexcept { return report.staging || onGpu(*report.memory); }
 
 std::string pathText(const StreamReport& report) {
@@ -90,29 +89,15 @@ std::string pathText(const StreamReport& report) {
 }
 
 std::string moverText(const StreamReport& report) {
-  switch(moverOf(*report.memory)) {
-  case Agent::CopyEngine:
-    return report.staging ? "the GPU's copy engine, between the peer's slots and the program's"
-                          : "the GPU's copy engine, for a peer in software";
-  case Agent::Software:
-    if(onGpu(*report.memory))
-      return "a software device in the GPU's place";
-    return report.staging ? "the CPU, between the peer's slots and the program's"
-                          : "the CPU, which the peer runs on";
-  case Agent::None:
-  case Agent::Cpu:
-  case Agent::Device:
-    break;
-  }
-  return "?";
+  std::string mover = moverName(*report.memory);
+  if(onGpu(*report.memory) && moverOf(*report.memory) == Agent::Software)
+    return mover;
+  if(report.staging)
+    return mover + ", between the peer's slots and the program's";
+  return mover + (onGpu(*report.memory) ? ", for a peer in software" : ", which the peer runs on");
 }
 
 } // namespace
-
-Agent moverOf(const BufferFacts& memory) {
-  const bool standin = memory.device.starts_with("rdmagpu software device");
-  return onGpu(memory) && !standin ? Agent::CopyEngine : Agent::Software;
-}
 
 double StreamReport::bytesPerSecond() const noexcept { return perSecond(totals.bytes, nanoseconds); }
 double StreamReport::framesPerSecond() const noexcept { return perSecond(totals.frames, nanoseconds); }

@@ -35,9 +35,6 @@ struct StreamReport {
   double framesPerSecond() const noexcept;
 };
 
-/// Who moves frames into and out of such slots of the program's, for a peer that is software.
-Agent moverOf(const BufferFacts& memory);
-
 std::string reportText(const StreamReport& report);
 Json toJson(const StreamReport& report);
 

@@ -64,8 +64,9 @@ struct VerifyReport {
 /// buffer that failed; bytes that did not arrive are in the report.
 RDMAGPU_API Result<VerifyReport> verify(const RdmaGpuBuffer&, Peer&, const VerifyOptions& = {});
 
-/// The same through a software peer made for the purpose. Where it cannot address the slots, both
-/// directions are Unknown and nothing was touched.
+/// The same through a software peer made for the purpose. Where no CPU can address the slots, the peer has a
+/// CopyQueue move the bytes (Agent::CopyEngine); where there is none either, both directions are Unknown and
+/// nothing was touched. Proves this library's own plumbing, and no third-party device.
 RDMAGPU_API Result<VerifyReport> verify(const RdmaGpuBuffer&, const VerifyOptions& = {});
 
 } // namespace rdmagpu

@@ -1,10 +1,11 @@
-"""alloc of CUDA memory, on the stand-in of the driver."""
+"""alloc and verify of CUDA memory, on the stand-in of the driver."""
 
 import os
 import unittest
 
 from support import ProgramTest, run
 
+VERIFY = ["verify", "--api", "cuda", "--slots", "2", "--bytes", "65536"]
 CUDA = ["alloc", "--api", "cuda", "--slots", "3", "--bytes", "100000"]
 
 
@@ -45,10 +46,31 @@ class AllocCuda(ProgramTest):
         self.assertTrue(error["hints"][0].startswith("Leave --pcie-mapping out"))
         self.assertEqual(run(*CUDA, "--pcie-mapping", "try").code, 2, "it needs --export")
 
-    def test_verify_names_the_gpu(self):
-        outcome = run("verify", "--api", "cuda", "--slots", "2", "--bytes", "65536")
-        self.assertRegex(outcome.out, r"(?m)^memory +cuda vmm, 2 slots of 65536 bytes on rdmagpu software device")
-        self.assertIn("cannot address", outcome.err)
+
+
+class VerifyCuda(ProgramTest):
+    def test_both_directions_are_proven_and_no_device(self):
+        for profile, memory in (("h200", "vmm"), ("no-vmm-rdma", "mem-alloc")):
+            on_profile = {"env": {**os.environ, "RDMAGPU_STANDIN_CUDA_PROFILE": profile}}
+            outcome = run(*VERIFY, "--json", **on_profile)
+            self.assertEqual((outcome.code, outcome.err), (0, ""))
+            report = outcome.json
+            self.assertEqual((report["api"], report["peer"], report["slots"]), ("cuda", "software", 2))
+            self.assertEqual((report["write"], report["read"], report["failures"]), ("proven", "proven", []))
+            self.assertEqual(report["proof"]["by"], "software", "the stand-in has no copy engine")
+            self.assertIn(f"cuda {memory}, 2 slots of", run(*VERIFY, **on_profile).out)
+
+    def test_text_names_the_gpu_and_what_is_not_proven(self):
+        text = run(*VERIFY).out
+        self.assertRegex(text, r"(?m)^memory +cuda vmm, 2 slots of 65536 bytes on rdmagpu software device")
+        self.assertRegex(text, r"(?m)^write +proven")
+        self.assertRegex(text, r"(?m)^read +proven")
+        self.assertRegex(text, r"(?m)^moved by +a software device in the GPU's place: .* no third-party device$")
+        self.assertIn("no hardware path is proven", text)
+
+    def test_gpu_that_no_peer_can_reach_is_refused(self):
+        geforce = {**os.environ, "RDMAGPU_STANDIN_CUDA_PROFILE": "geforce"}
+        self.assertFails(run(*VERIFY, env=geforce), 1, "GPU_DIRECT_RDMA")
 
 
 if __name__ == "__main__":

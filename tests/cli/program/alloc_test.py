@@ -181,6 +181,7 @@ class Verify(ProgramTest):
         outcome = run("verify", *SMALL)
         self.assertEqual(outcome.code, 0)
         self.assertRegex(outcome.out, r"(?m)^write +proven")
+        self.assertRegex(outcome.out, r"(?m)^moved by +the CPU: .* no third-party device$")
         self.assertIn("no hardware path is proven", outcome.out)
 
     def test_a_peer_that_is_not_in_this_build(self):

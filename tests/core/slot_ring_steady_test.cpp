@@ -1,6 +1,7 @@
 // What the ring asks of the system: memory in make() and nowhere else, and system calls only to wait
-// or to wake one who waits. A program of its own, because it replaces operator new.
+// or to wake one who waits. A program of its own, because it replaces operator new (counted_new.cpp).
 #include <core/slot_ring_fixture.hpp>
+#include <support/counted_new.hpp>
 #include <support/sanitizer.hpp>
 
 #include <gmock/gmock.h>
@@ -10,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <new>
 #include <string_view>
 #include <thread>
 
@@ -21,55 +21,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace {
-
-std::atomic<std::uint64_t> allocations{};
-std::atomic<std::int64_t> live{};
-std::atomic<std::uint64_t> failing{}; ///< The allocation that fails, counted from `allocations` == 1.
-
-void* allocate(std::size_t size, std::size_t alignment) noexcept {
-  if(++allocations == failing)
-    return nullptr;
-  void* memory = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-  live += memory ? 1 : 0;
-  return memory;
-}
-
-void* allocateOrThrow(std::size_t size, std::size_t alignment) {
-  if(void* memory = allocate(size, alignment))
-    return memory;
-  throw std::bad_alloc{};
-}
-
-void release(void* memory) noexcept {
-  live -= memory ? 1 : 0;
-  std::free(memory);
-}
-
-} // namespace
-
-constexpr std::size_t plain = alignof(std::max_align_t);
-void* operator new(std::size_t size) { return allocateOrThrow(size, plain); }
-void* operator new[](std::size_t size) { return allocateOrThrow(size, plain); }
-void* operator new(std::size_t size, std::align_val_t align) {
-  return allocateOrThrow(size, static_cast<std::size_t>(align));
-}
-void* operator new[](std::size_t size, std::align_val_t align) {
-  return allocateOrThrow(size, static_cast<std::size_t>(align));
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size, plain); }
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return allocate(size, plain); }
-void operator delete(void* memory) noexcept { release(memory); }
-void operator delete[](void* memory) noexcept { release(memory); }
-void operator delete(void* memory, std::size_t) noexcept { release(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { release(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { release(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
-
 namespace rdmagpu::ringtest {
 namespace {
+
+using test::allocations;
+using test::failing;
+using test::live;
 
 constexpr int handOvers = 100'000;
 /// Enough for a side that polls to get a good way on one processor, where the other must be scheduled

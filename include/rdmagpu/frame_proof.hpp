@@ -18,7 +18,7 @@ enum class FrameFault : std::uint8_t {
   Late,        ///< The slot changed after the frame had been checked.
   WrongOffset, ///< Bytes came where none belong: behind the frame's end; or into a slot whose frame was
                ///< whole, all over it or at its start, as from the slot before.
-  Short, ///< The peer announced fewer bytes than a frame has.
+  Short,       ///< The peer announced fewer bytes than a frame has.
 };
 /// "none", "stale", "torn", "late", "wrong-offset", "short".
 RDMAGPU_API const char* name(FrameFault) noexcept;

@@ -1,6 +1,6 @@
 #include <base/log.hpp>
-#include <log_capture.hpp>
 #include <os/error.hpp>
+#include <support/log_capture.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 #include <contract/fault.hpp>
-#include <log_capture.hpp>
 #include <rdmagpu/backends.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
+#include <support/log_capture.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include <contract/cuda_pinned.hpp>
 #include <contract/fault.hpp>
-#include <log_capture.hpp>
 #include <rdmagpu/cuda_completions.hpp>
+#include <support/log_capture.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 #include <contract/cuda_pinned.hpp>
 #include <contract/fault.hpp>
-#include <log_capture.hpp>
 #include <rdmagpu/copy_queue.hpp>
+#include <support/log_capture.hpp>
 
 #include <cstddef>
 #include <optional>

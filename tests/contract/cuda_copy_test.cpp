@@ -1,6 +1,6 @@
 #include <contract/copy_contract.hpp>
 #include <contract/cuda_pinned.hpp>
-#include <log_capture.hpp>
+#include <support/log_capture.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>

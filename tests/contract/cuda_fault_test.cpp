@@ -1,8 +1,8 @@
 #include <contract/cuda_driver.hpp>
 #include <contract/fault.hpp>
-#include <log_capture.hpp>
 #include <rdmagpu/backends.hpp>
 #include <rdmagpu/inspect.hpp>
+#include <support/log_capture.hpp>
 
 #include <sys/socket.h>
 #include <unistd.h>

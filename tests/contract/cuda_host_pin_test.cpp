@@ -1,6 +1,6 @@
 #include <contract/cuda_pinned.hpp>
 #include <contract/fault.hpp>
-#include <log_capture.hpp>
+#include <support/log_capture.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>

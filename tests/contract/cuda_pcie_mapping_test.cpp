@@ -1,6 +1,6 @@
 #include <contract/cuda_driver.hpp>
 #include <contract/fault.hpp>
-#include <log_capture.hpp>
+#include <support/log_capture.hpp>
 
 #include <utility>
 

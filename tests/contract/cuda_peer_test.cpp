@@ -1,9 +1,9 @@
 // A software peer that reaches the slots of a GPU through its copy engine.
 #include <contract/cuda_pinned.hpp>
 #include <contract/fault.hpp>
-#include <log_capture.hpp>
 #include <core/software_peer_fixture.hpp>
 #include <rdmagpu/copy_queue.hpp>
+#include <support/log_capture.hpp>
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,6 @@
 #include <contract/cuda_driver.hpp>
-#include <log_capture.hpp>
 #include <rdmagpu/backends.hpp>
+#include <support/log_capture.hpp>
 
 #include <array>
 #include <cstddef>

@@ -1,8 +1,8 @@
 #include <contract/cuda_pinned.hpp>
 #include <contract/fault.hpp>
-#include <log_capture.hpp>
 #include <rdmagpu/copy_queue.hpp>
 #include <rdmagpu/staged_buffer.hpp>
+#include <support/log_capture.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -1,8 +1,8 @@
 // verify() without a peer of the caller's, of slots that no CPU can address.
 #include <contract/cuda_driver.hpp>
 #include <contract/fault.hpp>
-#include <contract/log_capture.hpp>
 #include <rdmagpu/verify.hpp>
+#include <support/log_capture.hpp>
 
 namespace rdmagpu::test {
 namespace {

@@ -1,8 +1,8 @@
 #include <contract/fault.hpp>
-#include <log_capture.hpp>
 #include <contract/os_standin.hpp>
 #include <rdmagpu/inspect.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
+#include <support/log_capture.hpp>
 
 #include <fcntl.h>
 #include <sys/socket.h>

@@ -1,6 +1,6 @@
 #include <core/software_peer_fixture.hpp>
-#include <log_capture.hpp>
 #include <rdmagpu/frame_proof.hpp>
+#include <support/log_capture.hpp>
 
 #include <gtest/gtest.h>
 

@@ -33,6 +33,8 @@ protected:
     config.buffer.frameBytes = steadyBytes;
     config.policy = policy;
     config.sliceBytes = partBytes / 2;
+    if(flow == SlotFlow::Capture)
+      config.proof.emplace();
     return makeStaged(config);
   }
   static int valueOf(std::uint64_t n) noexcept { return static_cast<int>(1 + n % 255); }
@@ -114,6 +116,7 @@ TEST_P(StagedSteady, WholeFramesAllocateNothing) {
   staged.close();
   EXPECT_EQ(test::allocations, before);
   EXPECT_EQ(staged.error().kind, Errc::None);
+  EXPECT_EQ(staged.proofCounters().value_or(FrameProofCounters{}).faults(), 0U);
 }
 
 TEST_P(StagedSteady, FramesInPartsAllocateNothing) {
@@ -126,6 +129,7 @@ TEST_P(StagedSteady, FramesInPartsAllocateNothing) {
   staged.close();
   EXPECT_EQ(test::allocations, before);
   EXPECT_EQ(staged.error().kind, Errc::None);
+  EXPECT_EQ(staged.proofCounters().value_or(FrameProofCounters{}).faults(), 0U);
 }
 
 /// Shows that the counter sees other threads.

@@ -1,5 +1,5 @@
-#include <log_capture.hpp>
 #include <os/files.hpp>
+#include <support/log_capture.hpp>
 #include <support/temp_tree.hpp>
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
-#include <log_capture.hpp>
 #include <os/mapping.hpp>
 #include <os/memory_map.hpp>
 #include <os/populate.hpp>
+#include <support/log_capture.hpp>
 
 #include <gtest/gtest.h>
 

@@ -70,10 +70,13 @@ Step<StreamSlots> allocate(const StreamOptions& options, std::size_t frameBytes)
   BufferOptions wanted = options.buffer;
   wanted.bytes = frameBytes;
   const RdmaGpuBufferConfig config = wanted.config();
-  const SlotFlow flow = options.playout ? SlotFlow::Playout : SlotFlow::Capture;
+  StagedBufferConfig slotConfig{.buffer = config,
+                                .flow = options.playout ? SlotFlow::Playout : SlotFlow::Capture,
+                                .policy = options.policy};
+  if(options.proof)
+    slotConfig.proof = FrameProofConfig{.onFault = *options.proof};
   const DefaultSignals endAtOnce;
-  auto slots = options.staged ? StreamSlots::staged(config, options.policy, flow)
-                              : StreamSlots::shared(config, options.policy);
+  auto slots = options.staged ? StreamSlots::staged(slotConfig) : StreamSlots::shared(slotConfig);
   if(!slots)
     return {.failure = allocationFailure(slots.error(), config.api, streamConfigOptions)};
   noteUnusedGpu("stream", wanted.gpu, slots->application());
@@ -177,11 +180,12 @@ Proof proofOf(const RdmaGpuBuffer& buffer, bool playout, const CheckCounts& chec
 
 /// The report, then what was wrong, and the exit code that says the same.
 int conclude(const StreamOptions& options, const StreamReport& report, std::optional<Failure> failure) {
-  auto mismatch = mismatchFailure(report.check);
-  if(!failure)
-    failure = std::move(mismatch);
-  else if(mismatch)
-    printFailure("stream", *mismatch);
+  for(auto& found : {mismatchFailure(report.check), faultFailure(report.frameProof)}) {
+    if(!failure)
+      failure = found;
+    else if(found)
+      printFailure("stream", *found);
+  }
   if(failure)
     printFailure("stream", *failure);
   const int exitCode = report.interrupted ? 128 + stopSignal() : failure ? exitNo : exitDone;
@@ -203,7 +207,8 @@ StreamReport emptyReport(const StreamOptions& options) {
   return {.input = options.input,
           .peer = options.peer.text,
           .playout = options.playout,
-          .policy = options.policy};
+          .policy = options.policy,
+          .onFault = options.proof};
 }
 
 /// The end of a stream whose frames never began to move. A signal is answered as it is later: with a report.
@@ -221,6 +226,8 @@ int moveFrames(const StreamOptions& options, StreamReport report, const StreamPa
     if(const auto finished = parts.out->finish(); !finished && !end.failure)
       end.failure = failureOf(finished.error());
   }
+  parts.slots.endProof();
+  report.frameProof = parts.slots.proofCounters();
   report.proof = proofOf(parts.buffer, options.playout, parts.check.counts());
   report.totals = parts.tally.totals();
   report.latency = parts.tally.latency();
@@ -284,7 +291,7 @@ int runStream(const StreamOptions& options) {
                      .tally = tally,
                      .out = *out.value ? &**out.value : nullptr,
                      .stop = stopFlag(),
-                     .staging = staging});
+                     .slots = *slots.value});
 }
 
 } // namespace

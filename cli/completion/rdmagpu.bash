@@ -43,7 +43,7 @@ _rdmagpu() {
     ;;
   stream)
     options="--help --pix --size --bytes --frames --preload --loop --api --slots --gpu --pin-gpu --playout --staged
-      --rate --mode --peer --check --out --json"
+      --proof --rate --mode --peer --check --out --json"
     ;;
   verify) options="--help --peer --api --slots --bytes --gpu --json" ;;
   *) options="--help --version list alloc stream verify" ;;

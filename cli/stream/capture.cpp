@@ -45,7 +45,7 @@ public:
     while(!m_parts.stop.load()) {
       RingFrame frame;
       const RingStatus status = take(frame);
-      m_live.update(m_parts.tally, m_parts.ring.counters().drops, "drops");
+      m_live.update(m_parts.tally, m_parts.ring.counters().drops, "drops", m_parts.slots.proofCounters());
       if(status == RingStatus::Empty && m_taken.empty() && peerIsGone())
         return Failure{.kind = "PeerStopped",
                        .message = "the peer stopped without a word and left the stream open"};
@@ -172,7 +172,7 @@ StreamEnd runCapture(const StreamParts& parts) {
     parts.stop.store(true); // the feed may be waiting for its input
   parts.peer.stop();
   // Copies that failed are why frames ended early.
-  const bool copiesFailed = parts.staging && parts.staging->error().kind != Errc::None;
+  const bool copiesFailed = parts.slots.copyError().kind != Errc::None;
   if(!end.failure || copiesFailed)
     end.failure = failureBehind(parts);
   return end;

@@ -22,13 +22,14 @@ LiveLine::~LiveLine() {
     std::fputs(clearLine, stderr);
 }
 
-void LiveLine::update(const Tally& tally, std::uint64_t losses, const char* lossName) {
+void LiveLine::update(const Tally& tally, std::uint64_t losses, const char* lossName,
+                      const std::optional<FrameProofCounters>& proof) {
   if(!m_terminal)
     return;
   const std::int64_t now = steadyNow();
   if(now - m_shownAt < showEvery)
     return;
-  const std::string text = clearLine + liveText(tally, m_shown, now - m_shownAt, losses, lossName);
+  const std::string text = clearLine + liveText(tally, m_shown, now - m_shownAt, losses, lossName, proof);
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);
   m_shown = tally.totals();
@@ -36,14 +37,16 @@ void LiveLine::update(const Tally& tally, std::uint64_t losses, const char* loss
 }
 
 std::string liveText(const Tally& tally, const Tally::Totals& since, std::int64_t nanoseconds,
-                     std::uint64_t losses, const char* lossName) {
+                     std::uint64_t losses, const char* lossName,
+                     const std::optional<FrameProofCounters>& proof) {
   const Tally::Totals totals = tally.totals();
   const LatencyHistogram latency = tally.latency();
   const double seconds = static_cast<double>(nanoseconds) / 1e9;
-  return fmt::format("{} frames  {:.1f} fps  {:.2f} GB/s  {} {}  p50 {}  p99 {}", totals.frames,
+  return fmt::format("{} frames  {:.1f} fps  {:.2f} GB/s  {} {}  p50 {}  p99 {}{}", totals.frames,
                      static_cast<double>(totals.frames - since.frames) / seconds,
                      static_cast<double>(totals.bytes - since.bytes) / seconds / 1e9, losses, lossName,
-                     durationText(latency.percentile(50)), durationText(latency.percentile(99)));
+                     durationText(latency.percentile(50)), durationText(latency.percentile(99)),
+                     proof ? fmt::format("  {} {}", proof->faults(), proof->faults() == 1 ? "fault" : "faults") : "");
 }
 
 } // namespace rdmagpu::cli

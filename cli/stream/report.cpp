@@ -78,6 +78,43 @@ Json mismatchList(const CheckCounts& check) {
   return list;
 }
 
+/// "1 torn, 2 late".
+std::string faultsText(const FrameProofCounters& proof) {
+  std::string text;
+  const auto add = [&](std::uint64_t count, FrameFault fault) {
+    if(count > 0)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name(fault));
+  };
+  add(proof.stale, FrameFault::Stale);
+  add(proof.torn, FrameFault::Torn);
+  add(proof.late, FrameFault::Late);
+  add(proof.wrongOffset, FrameFault::WrongOffset);
+  add(proof.shortFrames, FrameFault::Short);
+  return text;
+}
+
+std::string frameProofText(const StreamReport& report) {
+  if(!report.frameProof)
+    return "none yet";
+  const FrameProofCounters& proof = *report.frameProof;
+  return fmt::format("{} frames looked at, {}{}", proof.checked,
+                     proof.faults() == 0 ? "no fault" : faultsText(proof),
+                     report.onFault == FaultPolicy::Drop ? "; faulty ones are dropped" : "");
+}
+
+Json frameProofAsJson(const StreamReport& report) {
+  if(!report.frameProof)
+    return {};
+  const FrameProofCounters& proof = *report.frameProof;
+  return {{"on_fault", report.onFault == FaultPolicy::Drop ? "drop" : "report"},
+          {"checked", proof.checked},
+          {"stale", proof.stale},
+          {"torn", proof.torn},
+          {"late", proof.late},
+          {"wrong_offset", proof.wrongOffset},
+          {"short", proof.shortFrames}};
+}
+
 bool staged(const StreamReport& report) noexcept { return report.staging || onGpu(*report.memory); }
 
 std::string pathText(const StreamReport& report) {
@@ -120,6 +157,8 @@ std::string reportText(const StreamReport& report) {
   }
   lines.emplace_back("path", report.memory ? pathText(report) : "none yet");
   lines.emplace_back("moved by", report.memory ? moverText(report) : "none yet");
+  if(report.onFault)
+    lines.emplace_back("frame proof", frameProofText(report));
   lines.emplace_back("proof", proof.empty() ? "none yet" : proof);
   return factLines(lines);
 }
@@ -138,6 +177,7 @@ Json toJson(const StreamReport& report) {
           {"mismatches", report.check.mismatches},
           {"drops", report.ring.drops},
           {"underruns", report.ring.underruns},
+          {"frame_proof", frameProofAsJson(report)},
           {"stale", report.check.stale},
           {"torn", report.check.torn},
           {"late", report.check.late},
@@ -164,6 +204,14 @@ std::optional<Failure> mismatchFailure(const CheckCounts& check) {
   if(check.mismatches > check.first.size())
     failure.message += fmt::format("\n  ... {} more", check.mismatches - check.first.size());
   return failure;
+}
+
+std::optional<Failure> faultFailure(const std::optional<FrameProofCounters>& proof) {
+  if(!proof || proof->faults() == 0)
+    return {};
+  return Failure{.kind = "FrameFault",
+                 .message = fmt::format("the slots' memory shows that the peer did not write as it said: {}",
+                                        faultsText(*proof))};
 }
 
 } // namespace rdmagpu::cli

@@ -21,12 +21,14 @@ struct StreamReport {
   std::string peer;
   bool playout{};
   RingPolicy policy{};
+  std::optional<FaultPolicy> onFault{};       ///< Empty: frames are not proven.
   std::optional<BufferFacts> memory{};        ///< The program's. Empty: it ended before there was any.
   std::optional<StagedBufferFacts> staging{}; ///< Empty: the peer uses the program's slots.
   Proof proof{};
   Tally::Totals totals{};
   LatencyHistogram latency{};
   CheckCounts check{};
+  std::optional<FrameProofCounters> frameProof{}; ///< Empty: not proven, or not begun.
   RingCounters ring{};
   std::int64_t nanoseconds{};
   bool interrupted{};
@@ -40,5 +42,8 @@ Json toJson(const StreamReport& report);
 
 /// The failure that mismatches are: which frame, slot and byte offset. Empty when there are none.
 std::optional<Failure> mismatchFailure(const CheckCounts& check);
+
+/// The failure that faults are which the proof found. Empty when there are none.
+std::optional<Failure> faultFailure(const std::optional<FrameProofCounters>& proof);
 
 } // namespace rdmagpu::cli

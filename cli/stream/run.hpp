@@ -4,6 +4,7 @@
 #include "stream/frame_check.hpp"
 #include "stream/frame_feed.hpp"
 #include "stream/frame_memory.hpp"
+#include "stream/stream_slots.hpp"
 #include "stream/tally.hpp"
 
 #include <rdmagpu/copy_queue.hpp>
@@ -30,7 +31,7 @@ struct StreamParts {
   Tally& tally;
   FrameWriter* out{}; ///< Null: frames are not written.
   std::atomic<bool>& stop;
-  const StagedBuffer* staging{}; ///< Null: the peer uses this side's slots.
+  StreamSlots& slots; ///< Both sides'.
 };
 
 struct StreamEnd {

@@ -66,6 +66,25 @@ void addLoop(CLI::App& app, StreamOptions& options) {
   loop->expected(0)->type_name("[=N]")->group("Input");
 }
 
+/// `--proof` and `--proof=WHAT`, like --loop.
+void addProof(CLI::App& app, StreamOptions& options) {
+  const auto take = [&options](const std::string& text) {
+    if(text.empty() || text == "true" || text == "report")
+      options.proof = FaultPolicy::Report;
+    else if(text == "drop")
+      options.proof = FaultPolicy::Drop;
+    else
+      throw CLI::ValidationError("--proof", fmt::format("{} is neither report nor drop", quote(text)));
+  };
+  app.add_option_function<std::string>(
+         "--proof", take,
+         "Prove that the peer wrote every frame, by canaries in its slots; faulty frames are reported "
+         "(default without =WHAT), or dropped: =drop")
+      ->expected(0)
+      ->type_name("[=WHAT]")
+      ->group("Result");
+}
+
 void addTransport(CLI::App& app, StreamOptions& options) {
   app.add_flag("--playout", options.playout,
                "The other way round: the program fills the slots and the peer reads them")
@@ -123,19 +142,23 @@ CLI::App* addStreamOptions(CLI::App& program, StreamOptions& options) {
   addGpuPin(*app, options.buffer.gpuPin);
   addTransport(*app, options);
   addResult(*app, options);
+  addProof(*app, options);
   app->footer("Examples:\n"
               "  ffmpeg -i clip.mov -strict -1 -f yuv4mpegpipe - | rdmagpu stream -\n"
               "  rdmagpu stream clip.y4m --rate input --mode newest\n"
               "  rdmagpu stream clip.raw --pix uyvy422 --size 1920x1080 --out copy.raw\n"
               "  rdmagpu stream clip.raw --pix v210 --size 3840x2160 --preload --playout\n"
               "  rdmagpu stream clip.y4m --api cuda --check sample:30\n"
-              "  rdmagpu stream clip.y4m --api cuda --staged\n"
-              "Exit status: 0 no checked frame is wrong (drops are no mistake), 1 a mismatch or\n"
-              "bad input, 2 wrong command line, 130 after Ctrl-C; what was done so far is\n"
-              "reported in each case.");
+              "  rdmagpu stream clip.y4m --api cuda --staged --proof\n"
+              "Exit status: 0 no checked frame is wrong (drops are no mistake), 1 a mismatch,\n"
+              "a fault that --proof found or bad input, 2 wrong command line, 130 after\n"
+              "Ctrl-C; what was done so far is reported in each case.");
   app->callback([&options] {
     if(options.json && options.out == "-")
       throw CLI::ValidationError("--json", "cannot be together with --out -: both write to stdout");
+    if(options.proof && options.playout)
+      throw CLI::ValidationError("--proof",
+                                 "cannot be together with --playout: a peer that reads leaves no trace");
   });
   return app;
 }

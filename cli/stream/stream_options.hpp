@@ -25,6 +25,7 @@ struct StreamOptions {
   PeerOption peer;
   bool playout{};
   bool staged{};
+  std::optional<FaultPolicy> proof{}; ///< Empty: frames are not proven.
   std::optional<Rate> rate{};
   bool rateOfInput{};
   RingPolicy policy{RingPolicy::Fifo};

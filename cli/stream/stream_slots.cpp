@@ -5,24 +5,32 @@
 
 namespace rdmagpu::cli {
 
-Result<StreamSlots> StreamSlots::shared(const RdmaGpuBufferConfig& config, RingPolicy policy) {
-  RdmaGpuBufferConfig wanted = config;
+Result<StreamSlots> StreamSlots::shared(const StagedBufferConfig& config) {
+  RdmaGpuBufferConfig wanted = config.buffer;
   // What a peer on the CPU can reach.
   wanted.accepts = {HandoffKind::HostPointer, HandoffKind::PciMapping};
   auto buffer = RdmaGpuBuffer::make(wanted);
   if(!buffer)
     return buffer.error();
-  auto ring = SlotRing::make({config.slotCount, policy});
+  StreamSlots slots;
+  if(config.proof) {
+    auto proof = FrameProof::make(*buffer, *config.proof);
+    if(!proof)
+      return proof.error();
+    slots.m_proof = std::make_unique<FrameProof>(*std::move(proof));
+  }
+  auto ring =
+      SlotRing::make({.slotCount = wanted.slotCount, .policy = config.policy, .proof = slots.m_proof.get()});
   if(!ring)
     return ring.error();
-  StreamSlots slots;
   slots.m_buffer = *std::move(buffer);
   slots.m_ring.emplace(*std::move(ring));
   return slots;
 }
 
-Result<StreamSlots> StreamSlots::staged(const RdmaGpuBufferConfig& config, RingPolicy policy, SlotFlow flow) {
-  StagedBufferConfig wanted{.buffer = config, .flow = flow, .policy = policy, .path = SlotPath::Staged};
+Result<StreamSlots> StreamSlots::staged(const StagedBufferConfig& config) {
+  StagedBufferConfig wanted = config;
+  wanted.path = SlotPath::Staged;
   wanted.buffer.accepts = {HandoffKind::HostPointer};
   auto staged = StagedBuffer::make(wanted);
   if(!staged)
@@ -30,6 +38,19 @@ Result<StreamSlots> StreamSlots::staged(const RdmaGpuBufferConfig& config, RingP
   StreamSlots slots;
   slots.m_staged.emplace(*std::move(staged));
   return slots;
+}
+
+std::optional<FrameProofCounters> StreamSlots::proofCounters() const noexcept {
+  if(m_staged)
+    return m_staged->proofCounters();
+  return m_proof ? std::optional(m_proof->counters()) : std::nullopt;
+}
+
+void StreamSlots::endProof() noexcept {
+  if(m_staged)
+    m_staged->close();
+  for(std::uint32_t slot = 0; m_proof && slot < m_proof->slotCount(); ++slot)
+    m_proof->recheck(slot);
 }
 
 std::vector<PeerSlot> StreamSlots::peerSlots() const {

@@ -5,6 +5,7 @@
 #include <rdmagpu/staged_buffer.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -14,16 +15,22 @@ namespace rdmagpu::cli {
 class StreamSlots {
 public:
   /// One set, which the program's queues reach for the peer too.
-  static Result<StreamSlots> shared(const RdmaGpuBufferConfig& config, RingPolicy policy);
+  static Result<StreamSlots> shared(const StagedBufferConfig& config);
   /// Two, whatever the peer could reach.
-  static Result<StreamSlots> staged(const RdmaGpuBufferConfig& config, RingPolicy policy, SlotFlow flow);
+  static Result<StreamSlots> staged(const StagedBufferConfig& config);
 
   const RdmaGpuBuffer& application() const noexcept {
     return m_staged ? m_staged->applicationBuffer() : *m_buffer;
   }
   SlotRing& ring() noexcept { return m_staged ? m_staged->ring() : *m_ring; }
+  /// Why copies between two sets have ended; kind None while they go on, or there is one.
+  Error copyError() const noexcept { return m_staged ? m_staged->error() : Error{}; }
   /// Null: there is one set.
   const StagedBuffer* staging() const noexcept { return m_staged ? &*m_staged : nullptr; }
+  /// Of what the peer wrote; empty when that is not proven.
+  std::optional<FrameProofCounters> proofCounters() const noexcept;
+  /// Looks for what came too late for the last frames. For when the peer has stopped.
+  void endProof() noexcept;
   /// As the peer sees them.
   std::vector<PeerSlot> peerSlots() const;
   /// Of the peer's writes; 0: whole frames.
@@ -33,6 +40,7 @@ private:
   StreamSlots() = default;
 
   std::optional<RdmaGpuBuffer> m_buffer;
+  std::unique_ptr<FrameProof> m_proof; ///< The ring's.
   std::optional<SlotRing> m_ring;
   std::optional<StagedBuffer> m_staged;
 };

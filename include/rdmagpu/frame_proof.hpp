@@ -83,6 +83,8 @@ public:
   /// Looks at a frame of `bytes` bytes: None, Stale, Torn, WrongOffset (behind its end) or Short; of several
   /// the first of these. Of a slot that was not armed since the last check() it repeats what that found.
   FrameFinding check(std::uint32_t slot, std::size_t bytes) noexcept;
+  /// Looks for changes since check() as arm() does, and lays nothing: for slots that do not go to the peer again.
+  FrameFinding recheck(std::uint32_t slot) noexcept;
   /// What the last check() of that slot found, unless it was armed since; None otherwise.
   FrameFinding finding(std::uint32_t slot) const noexcept;
 

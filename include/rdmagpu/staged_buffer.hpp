@@ -100,6 +100,7 @@ public:
   std::span<std::byte> companion(std::size_t i) const noexcept;
   /// Closes both sides of the ring, and waits until the copies that are under way and the thread have ended:
   /// then no completion is asked any more, and no slot touched. Frames that are still on their way are lost.
+  /// With a proof the slots are looked at once more, for what came after their last frames.
   /// Call it while no other call of this object runs; those of the ring may. Idempotent.
   void close() noexcept;
   /// Empty without a proof.

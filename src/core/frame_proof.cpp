@@ -157,6 +157,14 @@ FrameFinding FrameProof::check(std::uint32_t index, std::size_t bytes) noexcept 
   return m_impl->found("FrameProof::check", index, slot.finding);
 }
 
+FrameFinding FrameProof::recheck(std::uint32_t index) noexcept {
+  if(index >= slotCount() || m_impl->slots[index].withPeer)
+    return {};
+  Impl::Slot& slot = m_impl->slots[index];
+  const core::Samples seen = slot.canaries.look(m_impl->frameBytes);
+  return m_impl->found("FrameProof::recheck", index, judgeChange(seen, slot.finding.fault));
+}
+
 FrameFinding FrameProof::finding(std::uint32_t slot) const noexcept {
   return slot < slotCount() ? m_impl->slots[slot].finding : FrameFinding{};
 }

@@ -218,6 +218,10 @@ void StagedBuffer::close() noexcept {
   m_ring.closeConsumer();
   if(m_impl && m_impl->pump)
     m_impl->pump->stop();
+  if(m_impl && m_impl->proof) {
+    for(std::uint32_t slot = 0; slot < m_impl->proof->slotCount(); ++slot)
+      m_impl->proof->recheck(slot);
+  }
 }
 
 Error StagedBuffer::error() const noexcept {

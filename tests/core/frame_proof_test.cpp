@@ -257,6 +257,21 @@ TEST(FrameProof, SecondCheckRepeatsTheFirst) {
   EXPECT_EQ(slots.proof->finding(0).fault, FrameFault::None);
 }
 
+TEST(FrameProof, RecheckFindsWhatCameAfterwardsOnceAndLaysNothing) {
+  Proven slots;
+  slots.pass(0);
+  EXPECT_EQ(slots.proof->recheck(0).fault, FrameFault::None);
+  slots.change(0, usual - 1);
+  const Bytes before(slots.slot(0).begin(), slots.slot(0).end());
+  EXPECT_EQ(slots.proof->recheck(0).fault, FrameFault::Late);
+  EXPECT_TRUE(std::ranges::equal(slots.slot(0), before));
+  EXPECT_EQ(slots.proof->recheck(0).fault, FrameFault::None);
+  EXPECT_EQ(slots.proof->arm(0).fault, FrameFault::None);
+  slots.change(0, usual - 1);
+  EXPECT_EQ(slots.proof->recheck(0).fault, FrameFault::None) << "it is with the peer";
+  EXPECT_EQ(slots.proof->counters().late, 1U);
+}
+
 TEST(FrameProof, LogHearsOfTheFirstFaultOfAKind) {
   Proven slots;
   const test::LogCapture log;
@@ -279,6 +294,7 @@ TEST(FrameProof, SlotsBeyondTheLastAndMovedFromProofsFindNothing) {
   Proven slots;
   EXPECT_EQ(slots.proof->arm(3).fault, FrameFault::None);
   EXPECT_EQ(slots.proof->check(3, 0).fault, FrameFault::None);
+  EXPECT_EQ(slots.proof->recheck(3).fault, FrameFault::None);
   EXPECT_EQ(slots.proof->finding(3).fault, FrameFault::None);
   FrameProof other = std::move(*slots.proof);
   // NOLINTBEGIN(bugprone-use-after-move): what is tested

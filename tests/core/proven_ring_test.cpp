@@ -136,6 +136,16 @@ TEST_P(ProvenRing, LateEndIsFound) {
   EXPECT_EQ(counters().late, 1U);
 }
 
+TEST_P(ProvenRing, ClosingLooksAtTheLastFramesAgain) {
+  make(FaultPolicy::Report);
+  const std::uint32_t slot = publish(0);
+  pass();
+  fill(staged(), slot, 5, frameBytes - 100, frameBytes);
+  staged().close();
+  EXPECT_EQ(counters().late, 1U);
+  EXPECT_EQ(counters().faults(), 1U);
+}
+
 TEST_P(ProvenRing, FrameThatGrowsIsCheckedOnceItIsWhole) {
   make(FaultPolicy::Drop);
   for(const bool whole : {true, false}) {

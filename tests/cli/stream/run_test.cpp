@@ -22,15 +22,15 @@ constexpr std::size_t frameBytes = 10000;
 constexpr std::uint32_t slots = 4;
 constexpr std::uint64_t frameCount = 50;
 
-RdmaGpuBuffer makeBuffer() {
-  RdmaGpuBufferConfig config;
-  config.api = RdmaGpuApi::HostFallback;
-  config.slotCount = slots;
-  config.frameBytes = frameBytes;
-  config.host.lock = PageLock::Off;
-  auto buffer = RdmaGpuBuffer::make(config);
-  EXPECT_TRUE(buffer);
-  return buffer ? std::move(*buffer) : RdmaGpuBuffer{};
+StreamSlots makeSlots() {
+  StagedBufferConfig config;
+  config.buffer.api = RdmaGpuApi::HostFallback;
+  config.buffer.slotCount = slots;
+  config.buffer.frameBytes = frameBytes;
+  config.buffer.host.lock = PageLock::Off;
+  auto made = StreamSlots::shared(config);
+  EXPECT_TRUE(made);
+  return *std::move(made);
 }
 
 /// Both directions, with frames from a reader and from memory.
@@ -56,13 +56,23 @@ protected:
     SoftwarePeer peer = *SoftwarePeer::make({.slots = seen, .misbehaviour = how, .misbehaveAt = at});
     FrameCheck check(*feed, {}, slots);
     CopyQueue queue = *CopyQueue::make(buffer);
-    StreamEnd end = GetParam().run({buffer, queue, {}, ring, peer, *feed, check, tally, nullptr, stop});
+    StreamEnd end = GetParam().run({.buffer = buffer,
+                                    .queue = queue,
+                                    .gpu = {},
+                                    .ring = ring,
+                                    .peer = peer,
+                                    .feed = *feed,
+                                    .check = check,
+                                    .tally = tally,
+                                    .stop = stop,
+                                    .slots = shared});
     counts = check.counts();
     return end;
   }
 
-  RdmaGpuBuffer buffer = makeBuffer();
-  SlotRing ring = *SlotRing::make({slots, RingPolicy::Fifo});
+  StreamSlots shared = makeSlots();
+  const RdmaGpuBuffer& buffer = shared.application();
+  SlotRing& ring = shared.ring();
   std::atomic<bool> stop{false};
   Tally tally;
   CheckCounts counts;

@@ -47,8 +47,8 @@ struct RingFrame {
   std::int64_t timestamp{}; ///< The producer's; the ring only carries it.
   std::size_t bytes{};      ///< Of the whole frame.
   std::size_t bytesReady{}; ///< How many of them could be read when the frame was taken.
-  FrameFault fault{};       ///< What SlotRingConfig::proof found. None without one, and for a frame that was
-                            ///< published in part: that is checked when it is whole.
+  FrameFault fault{};       ///< What SlotRingConfig::proof found. None without one; of a frame that was
+                            ///< published in part SlotRing::fault() tells, once it is whole.
 };
 
 /// Each exact and never falling, but read one after the other: they need not fit together while the
@@ -65,8 +65,8 @@ struct SlotRingConfig {
   std::uint32_t slotCount{};
   RingPolicy policy{RingPolicy::Fifo};
   /// Proves every frame, for a producer that is a peer: a slot is armed when it is acquired, and checked when
-  /// its frame is taken, or released if it was published in part. Borrowed for as long as the ring, with as
-  /// many slots at least. Null: nobody looks.
+  /// the producer says that its frame is whole or, of one with a completion, when it is taken. Borrowed for
+  /// as long as the ring, with as many slots at least. Null: nobody looks.
   FrameProof* proof{};
 };
 
@@ -139,6 +139,8 @@ public:
   /// Waits until at least `bytes` bytes of a taken frame can be read, like take(). Empty when the time
   /// is up, Closed when either side ended without them, Misuse when the frame has fewer.
   RingStatus waitBytes(std::uint32_t slot, std::size_t bytes, std::chrono::nanoseconds timeout) noexcept;
+  /// What the proof has found of a frame that was taken; None without a proof, and before the frame is whole.
+  FrameFault fault(std::uint32_t slot) const noexcept;
   /// Gives a slot back, on a closed ring too. It is handed to the producer again once `completion` is
   /// done and, when the frame was published in part, the producer has written all of it; slots that
   /// are free already do not wait for it.

@@ -122,6 +122,8 @@ RingStatus SlotRing::publish(std::uint32_t slot, std::int64_t timestamp, std::si
                            .sequence = ring.producer.nextSequence++,
                            .timestamp = timestamp,
                            .bytes = bytes});
+  if(bytesReady == bytes && !completion.done)
+    ring.proveHere(slot, bytes);
   ring.ready.push();
   if(ring.stage)
     ring.stage->enqueue(slot);
@@ -137,6 +139,8 @@ RingStatus SlotRing::advance(std::uint32_t slot, std::size_t bytesReady) noexcep
   if(progress.whole() || bytesReady > progress.bytes ||
      bytesReady < progress.bytesReady.load(std::memory_order_relaxed))
     return RingStatus::Misuse;
+  if(bytesReady == progress.bytes && m_impl->completions[slot].done())
+    m_impl->proveHere(slot, bytesReady);
   progress.bytesReady.store(bytesReady, std::memory_order_release);
   m_impl->arrivals().signal();
   return RingStatus::Ok;
@@ -181,6 +185,12 @@ RingStatus SlotRing::waitBytes(std::uint32_t slot, std::size_t bytes, nanosecond
       return RingStatus::Ok;
     return ended ? RingStatus::Closed : RingStatus::Empty;
   });
+}
+
+FrameFault SlotRing::fault(std::uint32_t slot) const noexcept {
+  const bool known =
+      m_impl && m_impl->proof && m_impl->consumerHolds(slot) && (*m_impl->readable)[slot].whole();
+  return known ? m_impl->proof->finding(slot).fault : FrameFault::None;
 }
 
 RingStatus SlotRing::release(std::uint32_t slot, RingCompletion completion) noexcept {

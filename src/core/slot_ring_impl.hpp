@@ -151,6 +151,7 @@ struct SlotRing::Impl {
   bool popUpTo(ReadyQueue::Position end, Published& frame) noexcept;
   bool popNewest(Published& frame, bool& pending) noexcept;
   FrameFault prove(const Published& frame) noexcept;
+  void proveHere(std::uint32_t slot, std::size_t bytes) noexcept;
   void proveGrown(std::uint32_t slot) noexcept;
   RingStatus takeNow(RingFrame& frame, bool& pending) noexcept;
 
@@ -274,14 +275,21 @@ inline bool SlotRing::Impl::popNewest(Published& frame, bool& pending) noexcept 
   }
 }
 
-/// What is wrong with a frame that was just popped. The stage has checked it already, if there is one.
+/// What is wrong with a frame that was just popped. Unless it had to wait for a completion it is checked
+/// already.
 inline FrameFault SlotRing::Impl::prove(const Published& frame) noexcept {
   if(!proof || !frame.whole)
     return FrameFault::None;
   return stage ? proof->finding(frame.slot).fault : proof->check(frame.slot, frame.bytes).fault;
 }
 
-/// A frame that was published in part, if it is whole by now; of others it is known already.
+/// A frame that is about to be whole, in memory that the consumer will read.
+inline void SlotRing::Impl::proveHere(std::uint32_t slot, std::size_t bytes) noexcept {
+  if(proof && !stage)
+    proof->check(slot, bytes);
+}
+
+/// A frame that was published in part and with a completion, if it is whole by now; others were checked then.
 inline void SlotRing::Impl::proveGrown(std::uint32_t slot) noexcept {
   const Progress& progress = producer.progress[slot];
   if(proof && !stage && progress.whole())

@@ -158,10 +158,54 @@ TEST_P(ProvenRing, FrameThatGrowsIsCheckedOnceItIsWhole) {
     ASSERT_EQ(ring().advance(slot, frameBytes), RingStatus::Ok);
     ASSERT_EQ(ring().waitBytes(slot, frameBytes, ample), RingStatus::Ok);
     EXPECT_EQ(frame.fault, FrameFault::None);
+    EXPECT_EQ(ring().fault(slot), whole ? FrameFault::None : FrameFault::Torn);
     ring().release(slot);
+    EXPECT_EQ(ring().fault(slot), FrameFault::None) << "it is not the consumer's any more";
     EXPECT_EQ(counters().torn, whole ? 0U : 1U);
   }
   EXPECT_EQ(counters().checked, 2U);
+}
+
+TEST_P(ProvenRing, FrameWithACompletionIsCheckedOnceThatIsDone) {
+  make(FaultPolicy::Report);
+  ringtest::Work work;
+  const std::uint32_t slot = acquireNext(ring());
+  ASSERT_EQ(ring().publish(slot, 0, frameBytes, work.completion()), RingStatus::Ok);
+  EXPECT_EQ(takeStatus(ring()), RingStatus::Empty);
+  fill(staged(), slot, 0, 0, frameBytes);
+  work.finish();
+  ring().notify();
+  EXPECT_EQ(takeNext().fault, FrameFault::None);
+  EXPECT_EQ(counters().checked, 1U);
+}
+
+TEST_P(ProvenRing, FrameThatGrowsBehindACompletionIsCheckedWhenItIsReleased) {
+  make(FaultPolicy::Report);
+  ringtest::Work work;
+  const std::uint32_t slot = acquireNext(ring());
+  ASSERT_EQ(ring().publish(slot, 0, frameBytes, 0, work.completion()), RingStatus::Ok);
+  ASSERT_EQ(ring().advance(slot, frameBytes), RingStatus::Ok);
+  fill(staged(), slot, 0, 0, frameBytes);
+  work.finish();
+  ring().notify();
+  const RingFrame frame = takeNext();
+  ASSERT_EQ(ring().waitBytes(frame.slot, frameBytes, ample), RingStatus::Ok);
+  ring().release(frame.slot);
+  EXPECT_EQ(counters().checked, 1U);
+  EXPECT_EQ(counters().faults(), 0U);
+}
+
+TEST_P(ProvenRing, ChangeBeforeTheFrameIsTakenIsLate) {
+  make(FaultPolicy::Report);
+  const std::uint32_t slot = publish(0);
+  const bool checkedAtOnce = GetParam() == SlotPath::Direct;
+  const FrameFault before = checkedAtOnce ? FrameFault::None : takeNext().fault; // the thread has looked
+  fill(staged(), slot, 9, frameBytes - 100, frameBytes);
+  const FrameFault after = checkedAtOnce ? takeNext().fault : before;
+  EXPECT_EQ(after, FrameFault::None);
+  ring().release(slot);
+  goRound();
+  EXPECT_EQ(counters().late, 1U);
 }
 
 TEST_P(ProvenRing, NewestTakesBackWhatNobodyCheckedAndSaysNothing) {

@@ -20,7 +20,8 @@ struct FrameRate {
   bool paced() const noexcept { return numerator != 0; }
 };
 
-/// What a software peer does wrong on purpose, once, so that a consumer's checks can be tried.
+/// What a software peer does wrong on purpose, so that a consumer's checks can be tried. Once, but for
+/// Migrate.
 enum class Misbehaviour : std::uint8_t {
   None,
   Stop, ///< Stops without a word at the frame: its side of the ring stays open until stop().
@@ -34,6 +35,17 @@ enum class Misbehaviour : std::uint8_t {
   /// Takes a slot and never gives it back. The frame is lost: a drop in capture, never seen by the
   /// sink in playout. With one slot nothing moves any more.
   Hold,
+  /// Capture: writes the frame into the next slot, which is the first behind the last, and publishes its
+  /// own, untouched, as if the frame were there. Playout: reads the next slot instead. A frame passes as
+  /// it is where that slot is too small for it, or the same.
+  WrongSlot,
+  /// Capture: goes on behind the end of its slot and changes the first 64 bytes of the next one. Playout:
+  /// reads them too. Never beyond the slots: a frame in the last one passes as it is.
+  OverrunSlot,
+  /// From that frame on, as a peer whose pages were moved behind its back. Capture: writes to memory of its
+  /// own that is no slot, and publishes as if nothing had happened. Playout: shows the sink what its own
+  /// memory last held, zeros at first, and reads no slot.
+  Migrate,
 };
 
 /// Where a capturing peer's frames come from. Called on the peer's thread, in order; may block, which
@@ -69,7 +81,8 @@ struct SoftwarePeerConfig {
   std::span<const PeerSlot> slots{}; ///< Copied. Slot i of the ring is slots[i].
   FrameRate rate{};
   Misbehaviour misbehaviour{};
-  /// The frame, counted from 0, at which it does; not at all if that frame is lost for want of a slot.
+  /// The frame, counted from 0, at which it does, or begins to. What is done once is not done at all if that
+  /// frame is lost for want of a slot.
   std::uint64_t misbehaveAt{};
   std::size_t sliceBytes{}; ///< Capture: publish early and advance by slices of this size. 0: whole frames.
   /// Reach the slots through this queue of their buffer, whatever their handoffs are: a GPU's by its copy

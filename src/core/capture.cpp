@@ -1,5 +1,6 @@
 #include <base/library_error.hpp>
 #include <core/frame_clock.hpp>
+#include <core/misbehaviour.hpp>
 #include <core/peer_job.hpp>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <cstring>
 #include <deque>
 #include <utility>
+#include <vector>
 
 namespace rdmagpu {
 namespace {
@@ -35,8 +37,12 @@ struct Begun {
 
 class Capture {
 public:
-  Capture(const PeerJob& job, SlotRing& ring, FrameSource& source, PeerThread& thread) noexcept
-      : m_job(job), m_ring(ring), m_source(source), m_thread(thread) {}
+  Capture(const PeerJob& job, SlotRing& ring, FrameSource& source, PeerThread& thread)
+      : m_job(job),
+        m_ring(ring),
+        m_source(source),
+        m_thread(thread),
+        m_noSlot(job.misbehaviour == Misbehaviour::Migrate ? job.largestSlot() : 0) {}
   Capture(Capture&&) = delete;
   ~Capture() { settleAll(); } // the source's frames are the caller's again
 
@@ -48,8 +54,9 @@ private:
   bool put(std::uint32_t slot, std::uint64_t n, Frame);
   bool begin(std::uint32_t slot, std::uint64_t n, Frame);
   bool publish(std::uint32_t slot, Frame, Begun&) noexcept;
-  bool publishSlices(std::uint32_t slot, Frame) noexcept;
-  bool changeByte(std::uint32_t slot, std::size_t offset) noexcept;
+  bool publishSlices(std::uint32_t slot, Frame, std::uint64_t n) noexcept;
+  Result<Copy> write(std::uint64_t n, std::uint32_t slot, std::size_t offset, Frame part) noexcept;
+  bool change(const SlotRange&) noexcept;
   bool writeLateEnd() noexcept;
 
   bool finish(const Result<Copy>&) noexcept;
@@ -63,7 +70,8 @@ private:
   PeerThread& m_thread;
   Clock::time_point m_start{};
   LateEnd m_late;
-  std::deque<Begun> m_begun; ///< In order.
+  std::vector<std::byte> m_noSlot; ///< What Misbehaviour::Migrate writes to.
+  std::deque<Begun> m_begun;       ///< In order.
 };
 
 Ending Capture::run() {
@@ -143,17 +151,16 @@ bool Capture::begin(std::uint32_t slot, std::uint64_t n, Frame frame) {
 bool Capture::publish(std::uint32_t slot, Frame frame, Begun& begun) noexcept {
   const bool tear = m_job.misbehaves(Misbehaviour::Tear, begun.frame);
   const bool late = m_job.misbehaves(Misbehaviour::WriteLate, begun.frame);
-  if(m_job.misbehaves(Misbehaviour::Overrun, begun.frame) && m_job.slots[slot].size > frame.size() &&
-     !changeByte(slot, frame.size()))
+  if(!change(overrunOf(m_job, begun.frame, slot, frame.size())))
     return false;
   if(m_job.sliceBytes && m_job.sliceBytes < frame.size() && !tear && !late)
-    return publishSlices(slot, frame);
+    return publishSlices(slot, frame, begun.frame);
   std::size_t written = frame.size();
   if(tear)
     written /= 2;
   if(late)
     written -= std::min(lateBytes, written);
-  auto copy = m_job.write(slot, 0, frame.first(written));
+  auto copy = write(begun.frame, takenFor(m_job, begun.frame, slot, frame.size()), 0, frame.first(written));
   if(!copy)
     return finish(copy);
   begun.copy = *std::move(copy);
@@ -167,10 +174,11 @@ bool Capture::publish(std::uint32_t slot, Frame frame, Begun& begun) noexcept {
 }
 
 /// Each is in the slot before it is said to be.
-bool Capture::publishSlices(std::uint32_t slot, Frame frame) noexcept {
+bool Capture::publishSlices(std::uint32_t slot, Frame frame, std::uint64_t n) noexcept {
+  const std::uint32_t target = takenFor(m_job, n, slot, frame.size());
   for(std::size_t done = 0; done < frame.size();) {
     const std::size_t slice = std::min(m_job.sliceBytes, frame.size() - done);
-    if(!finish(m_job.write(slot, done, frame.subspan(done, slice))))
+    if(!finish(write(n, target, done, frame.subspan(done, slice))))
       return false;
     const bool first = done == 0;
     done += slice;
@@ -182,13 +190,22 @@ bool Capture::publishSlices(std::uint32_t slot, Frame frame) noexcept {
   return true;
 }
 
+/// A part of frame n.
+Result<Copy> Capture::write(std::uint64_t n, std::uint32_t slot, std::size_t offset, Frame part) noexcept {
+  if(!m_job.misbehaves(Misbehaviour::Migrate, n))
+    return m_job.write(slot, offset, part);
+  std::ranges::copy(part, std::span{m_noSlot}.subspan(offset).begin());
+  return Copy{};
+}
+
 /// Whatever was there: a change shows.
-bool Capture::changeByte(std::uint32_t slot, std::size_t offset) noexcept {
-  std::byte byte{};
-  if(!finish(m_job.read(slot, offset, {&byte, 1})))
+bool Capture::change(const SlotRange& range) noexcept {
+  std::array<std::byte, overrunBytes> memory{};
+  const auto bytes = std::span{memory}.first(range.bytes);
+  if(!finish(m_job.read(range.slot, range.offset, bytes)))
     return false;
-  byte = ~byte;
-  return finish(m_job.write(slot, offset, {&byte, 1}));
+  std::ranges::transform(bytes, bytes.begin(), [](std::byte byte) { return ~byte; });
+  return finish(m_job.write(range.slot, range.offset, bytes));
 }
 
 bool Capture::writeLateEnd() noexcept {

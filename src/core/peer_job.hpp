@@ -27,20 +27,20 @@ struct PeerJob {
   std::size_t sliceBytes{};
 
   bool misbehaves(Misbehaviour how, std::uint64_t frame) const noexcept {
-    return misbehaviour == how && misbehaveAt == frame;
+    return misbehaviour == how &&
+           (how == Misbehaviour::Migrate ? frame >= misbehaveAt : frame == misbehaveAt);
   }
 
   /// Whether copies go on while the peer does something else. With a clock there is time for each.
   bool pipelined() const noexcept { return queue && !rate.paced(); }
+
+  std::size_t largestSlot() const noexcept;
 
   /// Begin a copy into or out of a slot, whose range is one of the slot's. `from` and `to` stay as they are
   /// until it is over.
   Result<Copy> write(std::uint32_t slot, std::size_t offset, std::span<const std::byte> from) const;
   Result<Copy> read(std::uint32_t slot, std::size_t offset, std::span<std::byte> to) const;
 };
-
-/// How many of a frame's last bytes Misbehaviour::WriteLate moves too late.
-constexpr std::size_t lateBytes = 64;
 
 /// Writes the source's frames into the ring's slots until there are no more, or none are wanted.
 Ending capture(const PeerJob&, SlotRing&, FrameSource&, PeerThread&);

@@ -1,9 +1,11 @@
 #include <base/library_error.hpp>
 #include <core/frame_clock.hpp>
+#include <core/misbehaviour.hpp>
 #include <core/peer_job.hpp>
 #include <core/playout_memory.hpp>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <optional>
 #include <utility>
@@ -35,7 +37,8 @@ private:
   RingStatus takeUnpaced(RingFrame&);
   bool get(std::uint64_t n, const RingFrame&);
   bool complete(const RingFrame&);
-  bool begin(const RingFrame&, std::size_t bytes, std::size_t shown);
+  bool readNextSlot(const SlotRange&) noexcept;
+  bool begin(const RingFrame&, std::uint32_t slot, std::size_t bytes, std::size_t shown);
   bool readLateEnd() noexcept;
 
   bool finish(const Result<Copy>&) noexcept;
@@ -106,7 +109,8 @@ RingStatus Playout::takeUnpaced(RingFrame& frame) {
 bool Playout::get(std::uint64_t n, const RingFrame& frame) {
   if(m_job.misbehaves(Misbehaviour::Hold, n))
     return true;
-  if(!complete(frame)) {
+  const SlotRange over = overrunOf(m_job, n, frame.slot, frame.bytes);
+  if(!complete(frame) || (over.slot != frame.slot && !readNextSlot(over))) {
     m_ring.release(frame.slot);
     return false;
   }
@@ -114,14 +118,16 @@ bool Playout::get(std::uint64_t n, const RingFrame& frame) {
   if(m_job.misbehaves(Misbehaviour::Tear, n))
     bytes /= 2;
   if(m_job.misbehaves(Misbehaviour::Overrun, n))
-    bytes = std::min(bytes + 1, m_job.slots[frame.slot].size);
+    bytes += over.bytes;
+  if(m_job.misbehaves(Misbehaviour::Migrate, n))
+    bytes = 0;
   const bool late = m_job.misbehaves(Misbehaviour::WriteLate, n);
   if(late) {
     if(!deliverAll())
       return false;
     bytes -= std::min(lateBytes, bytes);
   }
-  if(!begin(frame, bytes, std::max(bytes, frame.bytes)))
+  if(!begin(frame, takenFor(m_job, n, frame.slot, frame.bytes), bytes, std::max(bytes, frame.bytes)))
     return false;
   m_late = late;
   return late || m_memory.frames() > 1 || deliverAll();
@@ -142,13 +148,18 @@ bool Playout::complete(const RingFrame& frame) {
          m_ring.waitBytes(frame.slot, frame.bytes, std::chrono::nanoseconds{-1}) == RingStatus::Ok;
 }
 
-/// Reads that much of the frame, and gives its slot back for when that is done.
-bool Playout::begin(const RingFrame& frame, std::size_t bytes, std::size_t shown) {
+bool Playout::readNextSlot(const SlotRange& range) noexcept {
+  std::array<std::byte, overrunBytes> seen{};
+  return finish(m_job.read(range.slot, range.offset, std::span{seen}.first(range.bytes)));
+}
+
+/// Reads that many bytes of `slot`, and gives the frame's slot back for when that is done.
+bool Playout::begin(const RingFrame& frame, std::uint32_t slot, std::size_t bytes, std::size_t shown) {
   if(m_begun.size() == m_memory.frames() && !deliverOldest())
     return false;
   const std::uint64_t place = m_read++;
   m_begun.push_back({.frame = frame, .bytes = shown, .place = place});
-  auto copy = m_job.read(frame.slot, 0, m_memory.frame(place).first(bytes));
+  auto copy = m_job.read(slot, 0, m_memory.frame(place).first(bytes));
   if(!copy) {
     m_begun.pop_back();
     m_ring.release(frame.slot);

@@ -2,7 +2,6 @@
 #include <core/copy_queue_access.hpp>
 #include <core/playout_memory.hpp>
 
-#include <algorithm>
 #include <utility>
 
 namespace rdmagpu {
@@ -12,17 +11,10 @@ namespace {
 /// sink.
 constexpr std::uint32_t framesUnderWay = 4;
 
-std::size_t largestSlot(const PeerJob& job) noexcept {
-  std::size_t largest = 0;
-  for(const PeerMemory& slot : job.slots)
-    largest = std::max(largest, slot.size);
-  return largest;
-}
-
 } // namespace
 
 Result<PlayoutMemory> PlayoutMemory::make(const PeerJob& job, bool several) {
-  const std::size_t bytes = largestSlot(job);
+  const std::size_t bytes = job.largestSlot();
   const auto gpu = job.queue ? core::CopyQueueAccess::gpu(*job.queue) : std::nullopt;
   if(!gpu)
     return PlayoutMemory{Plain(bytes), 1};

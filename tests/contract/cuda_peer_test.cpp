@@ -193,6 +193,29 @@ TEST_F(CudaMisbehavingCapture, OverrunChangesTheByteBehind) {
   EXPECT_EQ(part(got, frameBytes, frameBytes + 2), (Bytes{std::byte{0xff}, std::byte{0}}));
 }
 
+TEST_F(CudaMisbehavingCapture, WrongSlotWritesTheNextOne) {
+  capture(Misbehaviour::WrongSlot, hourly);
+  EXPECT_EQ(inNextSlot(), Bytes(frameBytes));
+  EXPECT_EQ(inSlot(path.buffer, frame.slot + 1, frameBytes), frameOf(0, frameBytes));
+}
+
+TEST_F(CudaMisbehavingCapture, OverrunSlotChangesTheNextOnesBeginning) {
+  capture(Misbehaviour::OverrunSlot, hourly);
+  EXPECT_EQ(inNextSlot(), frameOf(0, frameBytes));
+  const Bytes next = inSlot(path.buffer, frame.slot + 1, 65);
+  EXPECT_EQ(part(next, 0, 64), Bytes(64, std::byte{0xff}));
+  EXPECT_EQ(next[64], std::byte{0});
+}
+
+TEST_F(CudaMisbehavingCapture, MigrateWritesNoSlotAnyMore) {
+  capture(Misbehaviour::Migrate);
+  EXPECT_EQ(inNextSlot(), Bytes(frameBytes));
+  EXPECT_EQ(inNextSlot(), Bytes(frameBytes));
+  peer->wait();
+  EXPECT_EQ(peer->counters().error.kind, Errc::None);
+  EXPECT_EQ(peer->counters().frames, 2u);
+}
+
 TEST_F(CudaMisbehavingCapture, HoldLosesTheFrame) {
   capture(Misbehaviour::Hold);
   EXPECT_EQ(inNextSlot(), frameOf(1, frameBytes));
@@ -278,6 +301,27 @@ TEST(CudaMisbehavingPlayout, OverrunReadsTheByteBehindToo) {
   EXPECT_EQ(playedOut(Misbehaviour::Overrun)[0].bytes.size(), frameBytes + 1);
 }
 
+TEST(CudaMisbehavingPlayout, WrongSlotReadsTheNextOne) {
+  const auto got = playedOut(Misbehaviour::WrongSlot);
+  ASSERT_EQ(got.size(), 2u);
+  EXPECT_EQ(got[0].bytes, frameOf(1, frameBytes));
+  EXPECT_EQ(got[1].bytes, frameOf(1, frameBytes));
+}
+
+TEST(CudaMisbehavingPlayout, OverrunSlotLeavesTheFrameAsItIs) {
+  const auto got = playedOut(Misbehaviour::OverrunSlot);
+  ASSERT_EQ(got.size(), 2u);
+  EXPECT_EQ(got[0].bytes, frameOf(0, frameBytes));
+  EXPECT_EQ(got[1].bytes, frameOf(1, frameBytes));
+}
+
+TEST(CudaMisbehavingPlayout, MigrateReadsNoSlotAnyMore) {
+  const auto got = playedOut(Misbehaviour::Migrate);
+  ASSERT_EQ(got.size(), 2u);
+  EXPECT_EQ(got[0].bytes, Bytes(frameBytes));
+  EXPECT_EQ(got[1].bytes, Bytes(frameBytes));
+}
+
 TEST(CudaMisbehavingPlayout, HeldAndStoppedFramesAreNeverSeen) {
   EXPECT_EQ(playedOut(Misbehaviour::Hold).size(), 1u);
   EXPECT_EQ(playedOut(Misbehaviour::Stop, 1).size(), 1u);
@@ -316,11 +360,11 @@ TEST(CudaPeer, PlayoutEndsWhileCopiesAreUnderWay) {
 class CudaPeerFault : public OnCudaStandin {
 protected:
   /// Four frames each way, and what the peer found wrong.
-  static Result<void> bothWays(const RdmaGpuBuffer& buffer) {
+  static Result<void> bothWays(const RdmaGpuBuffer& buffer, Misbehaviour how) {
     auto queue = CopyQueue::make(buffer);
     if(!queue)
       return queue.error();
-    SoftwarePeer peer = makePeer(buffer, {.copyThrough = &*queue});
+    SoftwarePeer peer = makePeer(buffer, {.misbehaviour = how, .copyThrough = &*queue});
     SlotRing captured = makeRing(slots);
     Frames source{slots, frameBytes};
     EXPECT_TRUE(peer.startCapture(captured, source));
@@ -336,14 +380,12 @@ protected:
     peer.wait();
     return peer.counters().error;
   }
-};
 
-TEST_F(CudaPeerFault, EveryCallFailsOnce) {
-  everyCallFailsOnce(*standin, [] {
+  static Outcome onNewSlots(Misbehaviour how) {
     const LogCapture log;
     Outcome outcome;
     if(const auto buffer = RdmaGpuBuffer::make(cudaConfig())) {
-      outcome.result = bothWays(*buffer);
+      outcome.result = bothWays(*buffer, how);
       outcome.survived = survivedBy(buffer->facts());
     } else {
       outcome.result = buffer.error();
@@ -351,7 +393,15 @@ TEST_F(CudaPeerFault, EveryCallFailsOnce) {
     const auto logged = log.errors();
     outcome.survived.insert(outcome.survived.end(), logged.begin(), logged.end());
     return outcome;
-  });
+  }
+};
+
+TEST_F(CudaPeerFault, EveryCallFailsOnce) {
+  everyCallFailsOnce(*standin, [] { return onNewSlots(Misbehaviour::None); });
+}
+
+TEST_F(CudaPeerFault, EveryCallFailsOnceWhereTheNextSlotIsOverrunToo) {
+  everyCallFailsOnce(*standin, [] { return onNewSlots(Misbehaviour::OverrunSlot); });
 }
 
 /// The copies end when they are waited for, and not before: no polling of the ring would bring them on.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <new>
 #include <set>
 #include <stdexcept>
@@ -314,6 +316,151 @@ TEST(MisbehavingCapture, NeverOverrunsTheSlotItself) {
   peer.wait();
   EXPECT_EQ(inSlot(buffer, 0, room), frameOf(0, room));
   EXPECT_EQ(inSlot(buffer, 1, room), Bytes(room));
+}
+
+TEST(MisbehavingCapture, WritesIntoTheSlotAfterItsOwn) {
+  for(const std::size_t slice : {std::size_t{0}, frameBytes / 4}) {
+    const RdmaGpuBuffer buffer = hostBuffer(4, frameBytes);
+    SlotRing ring = makeRing(3);
+    Frames source{2, frameBytes};
+    SoftwarePeer peer =
+        makePeer(buffer, {.misbehaviour = Misbehaviour::WrongSlot, .misbehaveAt = 1, .sliceBytes = slice});
+    ASSERT_TRUE(peer.startCapture(ring, source));
+    peer.wait();
+    EXPECT_EQ(inSlot(buffer, taken(ring).slot, frameBytes), frameOf(0, frameBytes));
+    const RingFrame wrong = taken(ring);
+    ASSERT_EQ(wrong.slot, 1u);
+    EXPECT_EQ(wrong.bytes, frameBytes);
+    EXPECT_EQ(inSlot(buffer, 1, frameBytes), Bytes(frameBytes));
+    EXPECT_EQ(inSlot(buffer, 2, frameBytes), frameOf(1, frameBytes));
+  }
+}
+
+TEST(MisbehavingCapture, WritesIntoTheFirstSlotFromTheLast) {
+  const RdmaGpuBuffer buffer = hostBuffer(2, frameBytes);
+  SlotRing ring = makeRing(2);
+  Frames source{2, frameBytes};
+  SoftwarePeer peer = makePeer(buffer, {.misbehaviour = Misbehaviour::WrongSlot, .misbehaveAt = 1});
+  ASSERT_TRUE(peer.startCapture(ring, source));
+  peer.wait();
+  EXPECT_EQ(inSlot(buffer, 0, frameBytes), frameOf(1, frameBytes)) << "which held a frame to be taken";
+  EXPECT_EQ(inSlot(buffer, 1, frameBytes), Bytes(frameBytes));
+}
+
+TEST(MisbehavingCapture, TakesItsOwnSlotWhereTheNextIsTheSame) {
+  const RdmaGpuBuffer buffer = hostBuffer(1, frameBytes);
+  SlotRing ring = makeRing(1);
+  Frames source{1, frameBytes};
+  SoftwarePeer peer = makePeer(buffer, {.misbehaviour = Misbehaviour::WrongSlot});
+  ASSERT_TRUE(peer.startCapture(ring, source));
+  peer.wait();
+  EXPECT_EQ(inSlot(buffer, 0, frameBytes), frameOf(0, frameBytes));
+}
+
+TEST(MisbehavingCapture, TakesItsOwnSlotWhereTheNextIsTooSmall) {
+  Bytes memory(2 * frameBytes);
+  const std::array peerSlots{PeerSlot{HostPointer{memory.data()}, frameBytes},
+                             PeerSlot{HostPointer{memory.data() + frameBytes}, frameBytes - 1}};
+  auto peer = SoftwarePeer::make({.slots = peerSlots, .misbehaviour = Misbehaviour::WrongSlot});
+  ASSERT_TRUE(peer);
+  SlotRing ring = makeRing(1);
+  Frames source{1, frameBytes};
+  ASSERT_TRUE(peer->startCapture(ring, source));
+  peer->wait();
+  EXPECT_EQ(part(memory, 0, frameBytes), frameOf(0, frameBytes));
+  EXPECT_EQ(part(memory, frameBytes, 2 * frameBytes), Bytes(frameBytes));
+}
+
+Bytes inverted(Bytes bytes) {
+  std::ranges::transform(bytes, bytes.begin(), [](std::byte byte) { return ~byte; });
+  return bytes;
+}
+
+TEST(MisbehavingCapture, OverrunsItsSlotIntoTheNext) {
+  const RdmaGpuBuffer buffer = hostBuffer(3, frameBytes);
+  SlotRing ring = makeRing(3);
+  Frames source{4, frameBytes};
+  SoftwarePeer peer = makePeer(buffer, {.misbehaviour = Misbehaviour::OverrunSlot, .misbehaveAt = 3});
+  ASSERT_TRUE(peer.startCapture(ring, source));
+  EXPECT_EQ(ring.release(takeNext(ring).slot), RingStatus::Ok);
+  peer.wait();
+  const RingFrame hit = taken(ring);
+  ASSERT_EQ(hit.sequence, 1u);
+  Bytes expected = inverted(frameOf(1, 64));
+  const Bytes rest = part(frameOf(1, frameBytes), 64, frameBytes);
+  expected.insert(expected.end(), rest.begin(), rest.end());
+  EXPECT_EQ(inSlot(buffer, hit.slot, frameBytes), expected);
+  EXPECT_EQ(inSlot(buffer, taken(ring).slot, frameBytes), frameOf(2, frameBytes));
+  const RingFrame over = taken(ring);
+  EXPECT_EQ(inSlot(buffer, over.slot, frameBytes), frameOf(3, frameBytes));
+  const std::size_t behind = buffer.slot(over.slot).size - frameBytes;
+  EXPECT_EQ(inSlot(buffer, over.slot, behind, frameBytes), Bytes(behind));
+}
+
+TEST(MisbehavingCapture, OverrunsAllOfANextSlotThatIsTiny) {
+  Bytes memory(frameBytes + 20);
+  const std::array peerSlots{PeerSlot{HostPointer{memory.data()}, frameBytes},
+                             PeerSlot{HostPointer{memory.data() + frameBytes}, 10}};
+  auto peer = SoftwarePeer::make({.slots = peerSlots, .misbehaviour = Misbehaviour::OverrunSlot});
+  ASSERT_TRUE(peer);
+  SlotRing ring = makeRing(1);
+  Frames source{1, frameBytes};
+  ASSERT_TRUE(peer->startCapture(ring, source));
+  peer->wait();
+  EXPECT_EQ(part(memory, frameBytes, frameBytes + 10), inverted(Bytes(10)));
+  EXPECT_EQ(part(memory, frameBytes + 10, frameBytes + 20), Bytes(10));
+}
+
+TEST(MisbehavingCapture, NeverOverrunsTheLastSlot) {
+  Bytes memory(frameBytes + 64);
+  const std::array peerSlots{PeerSlot{HostPointer{memory.data()}, frameBytes}};
+  auto peer = SoftwarePeer::make({.slots = peerSlots, .misbehaviour = Misbehaviour::OverrunSlot});
+  ASSERT_TRUE(peer);
+  SlotRing ring = makeRing(1);
+  Frames source{1, frameBytes};
+  ASSERT_TRUE(peer->startCapture(ring, source));
+  peer->wait();
+  EXPECT_EQ(part(memory, 0, frameBytes), frameOf(0, frameBytes));
+  EXPECT_EQ(part(memory, frameBytes, frameBytes + 64), Bytes(64));
+}
+
+TEST(MisbehavingCapture, WritesToNoSlotFromThatFrameOn) {
+  for(const std::size_t slice : {std::size_t{0}, frameBytes / 4}) {
+    const RdmaGpuBuffer buffer = hostBuffer(4, frameBytes);
+    SlotRing ring = makeRing(4);
+    Frames source{4, frameBytes};
+    SoftwarePeer peer =
+        makePeer(buffer, {.misbehaviour = Misbehaviour::Migrate, .misbehaveAt = 2, .sliceBytes = slice});
+    ASSERT_TRUE(peer.startCapture(ring, source));
+    peer.wait();
+    for(std::uint64_t n = 0; n < 4; ++n) {
+      const RingFrame frame = taken(ring);
+      EXPECT_EQ(frame.sequence, n);
+      EXPECT_EQ(frame.bytesReady, frameBytes);
+      EXPECT_EQ(inSlot(buffer, frame.slot, frameBytes), n < 2 ? frameOf(n, frameBytes) : Bytes(frameBytes));
+    }
+    EXPECT_EQ(peer.counters().frames, 4u);
+    EXPECT_EQ(peer.counters().error.kind, Errc::None);
+  }
+}
+
+TEST(MisbehavingCapture, MigratesWithTheNextFrameWhereThatOneIsLost) {
+  const RdmaGpuBuffer buffer = hostBuffer(1, frameBytes);
+  SlotRing ring = makeRing(1);
+  std::binary_semaphore released{0};
+  Frames source{3, frameBytes, [&](std::uint64_t n) {
+                  if(n == 2)
+                    released.acquire();
+                }};
+  SoftwarePeer peer =
+      makePeer(buffer, {.rate = quick, .misbehaviour = Misbehaviour::Migrate, .misbehaveAt = 1});
+  ASSERT_TRUE(peer.startCapture(ring, source));
+  waitUntil([&] { return peer.counters().missed == 1; });
+  EXPECT_EQ(ring.release(takeNext(ring).slot), RingStatus::Ok);
+  released.release();
+  const RingFrame frame = takeNext(ring);
+  EXPECT_EQ(frame.sequence, 2u);
+  EXPECT_EQ(inSlot(buffer, frame.slot, frameBytes), frameOf(0, frameBytes)) << "what the slot held before";
 }
 
 TEST(MisbehavingCapture, HoldsASlotForGood) {

@@ -298,6 +298,69 @@ TEST(MisbehavingPlayout, NeverOverrunsTheSlotItself) {
   EXPECT_EQ(sink.got[0].bytes, frameOf(0, room));
 }
 
+/// What the sink sees of `frames` frames, all there before the peer starts, whose slots may stay as they are.
+std::vector<Collector::Got> playedOut(const RdmaGpuBuffer& buffer, std::uint64_t frames,
+                                      SoftwarePeerConfig config) {
+  SlotRing ring = makeRing(static_cast<std::uint32_t>(frames));
+  Collector sink;
+  SoftwarePeer peer = makePeer(buffer, config);
+  for(std::uint64_t n = 0; n < frames; ++n)
+    produce(ring, buffer, n, frameBytes);
+  ring.closeProducer();
+  EXPECT_TRUE(peer.startPlayout(ring, sink));
+  peer.wait();
+  EXPECT_EQ(peer.counters().error.kind, Errc::None);
+  EXPECT_EQ(sink.got.size(), frames);
+  sink.got.resize(frames);
+  return sink.got;
+}
+
+TEST(MisbehavingPlayout, ReadsTheSlotAfterTheFrames) {
+  const RdmaGpuBuffer buffer = hostBuffer(3, frameBytes);
+  const auto got = playedOut(buffer, 3, {.misbehaviour = Misbehaviour::WrongSlot, .misbehaveAt = 1});
+  EXPECT_EQ(got[0].bytes, frameOf(0, frameBytes));
+  EXPECT_EQ(got[1].slot, 1u) << "as if it were that one";
+  EXPECT_EQ(got[1].bytes, frameOf(2, frameBytes));
+  EXPECT_EQ(got[2].bytes, frameOf(2, frameBytes));
+}
+
+TEST(MisbehavingPlayout, ReadsTheFirstSlotInsteadOfTheLast) {
+  const RdmaGpuBuffer buffer = hostBuffer(2, frameBytes);
+  const auto got = playedOut(buffer, 2, {.misbehaviour = Misbehaviour::WrongSlot, .misbehaveAt = 1});
+  EXPECT_EQ(got[1].bytes, frameOf(0, frameBytes));
+}
+
+TEST(MisbehavingPlayout, ReadsItsOwnSlotWhereTheNextIsTheSame) {
+  const RdmaGpuBuffer buffer = hostBuffer(1, frameBytes);
+  const auto got = playedOut(buffer, 1, {.misbehaviour = Misbehaviour::WrongSlot});
+  EXPECT_EQ(got[0].bytes, frameOf(0, frameBytes));
+}
+
+TEST(MisbehavingPlayout, AFrameIsAsItIsWhereItsSlotIsOverrun) {
+  const RdmaGpuBuffer buffer = hostBuffer(2, frameBytes);
+  for(const std::uint64_t at : {0U, 1U}) {
+    const auto got = playedOut(buffer, 2, {.misbehaviour = Misbehaviour::OverrunSlot, .misbehaveAt = at});
+    for(std::uint64_t n = 0; n < 2; ++n)
+      EXPECT_EQ(got[n].bytes, frameOf(n, frameBytes));
+  }
+}
+
+TEST(MisbehavingPlayout, ShowsWhatItLastReadFromThatFrameOn) {
+  const RdmaGpuBuffer buffer = hostBuffer(4, frameBytes);
+  const auto got = playedOut(buffer, 4, {.misbehaviour = Misbehaviour::Migrate, .misbehaveAt = 2});
+  for(std::uint64_t n = 0; n < 4; ++n) {
+    EXPECT_EQ(got[n].sequence, n);
+    EXPECT_EQ(got[n].bytes, frameOf(n < 2 ? n : 1, frameBytes));
+  }
+}
+
+TEST(MisbehavingPlayout, ShowsZerosWhereItNeverReadASlot) {
+  const RdmaGpuBuffer buffer = hostBuffer(2, frameBytes);
+  const auto got = playedOut(buffer, 2, {.misbehaviour = Misbehaviour::Migrate});
+  for(std::uint64_t n = 0; n < 2; ++n)
+    EXPECT_EQ(got[n].bytes, Bytes(frameBytes));
+}
+
 TEST(MisbehavingPlayout, HoldsASlotForGood) {
   const RdmaGpuBuffer buffer = hostBuffer(2, frameBytes);
   SlotRing ring = makeRing(2);

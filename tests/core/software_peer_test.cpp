@@ -94,6 +94,34 @@ TEST(SoftwarePeer, StreamsThroughAQueueOfHostMemoryToo) {
   EXPECT_EQ(sink.got[0].bytes, frameOf(7, frameBytes));
 }
 
+TEST(SoftwarePeer, MisbehavesThroughAQueueToo) {
+  const RdmaGpuBuffer buffer = hostBuffer(3, frameBytes);
+  auto queue = CopyQueue::make(buffer);
+  ASSERT_TRUE(queue);
+  const auto capture = [&](Misbehaviour how) {
+    for(std::uint32_t slot = 0; slot < 3; ++slot)
+      EXPECT_TRUE(buffer.upload(slot, Bytes(frameBytes)));
+    SoftwarePeer peer = makePeer(buffer, {.misbehaviour = how, .copyThrough = &*queue});
+    SlotRing ring = makeRing(1);
+    Frames source{1, frameBytes};
+    EXPECT_TRUE(peer.startCapture(ring, source));
+    peer.wait();
+    EXPECT_EQ(peer.counters().error.kind, Errc::None);
+    EXPECT_EQ(takeNext(ring).bytes, frameBytes);
+  };
+  const Bytes untouched(frameBytes);
+  capture(Misbehaviour::WrongSlot);
+  EXPECT_EQ(inSlot(buffer, 0, frameBytes), untouched);
+  EXPECT_EQ(inSlot(buffer, 1, frameBytes), frameOf(0, frameBytes));
+  capture(Misbehaviour::OverrunSlot);
+  EXPECT_EQ(inSlot(buffer, 0, frameBytes), frameOf(0, frameBytes));
+  EXPECT_EQ(inSlot(buffer, 1, 64), Bytes(64, std::byte{0xff}));
+  EXPECT_EQ(inSlot(buffer, 1, frameBytes - 64, 64), Bytes(frameBytes - 64));
+  capture(Misbehaviour::Migrate);
+  for(std::uint32_t slot = 0; slot < 3; ++slot)
+    EXPECT_EQ(inSlot(buffer, slot, frameBytes), untouched);
+}
+
 TEST(SoftwarePeer, WritesAndReadsNothingOutOfRange) {
   std::array<std::byte, 64> memory{};
   const std::array slots{PeerSlot{HostPointer{memory.data()}, 32}};

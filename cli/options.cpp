@@ -34,10 +34,21 @@ struct MisbehaviourName {
   Misbehaviour value;
 };
 
-/// Those that the program's own checks can see.
 constexpr std::array misbehaviours{MisbehaviourName{"stop", Misbehaviour::Stop},
                                    MisbehaviourName{"tear", Misbehaviour::Tear},
-                                   MisbehaviourName{"late", Misbehaviour::WriteLate}};
+                                   MisbehaviourName{"late", Misbehaviour::WriteLate},
+                                   MisbehaviourName{"hold", Misbehaviour::Hold},
+                                   MisbehaviourName{"overrun", Misbehaviour::Overrun},
+                                   MisbehaviourName{"overrun-slot", Misbehaviour::OverrunSlot},
+                                   MisbehaviourName{"wrong-slot", Misbehaviour::WrongSlot},
+                                   MisbehaviourName{"migrate", Misbehaviour::Migrate}};
+
+std::string misbehaviourNames() {
+  std::string names;
+  for(const MisbehaviourName& known : misbehaviours)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", known.text);
+  return names;
+}
 
 Expected<PeerOption> parseSoftwarePeer(const std::string& text, std::string_view trick) {
   const std::size_t at = trick.find('@');
@@ -49,10 +60,10 @@ Expected<PeerOption> parseSoftwarePeer(const std::string& text, std::string_view
   const auto frame =
       at == std::string_view::npos ? std::optional<std::uint64_t>(0) : parseDecimal(trick.substr(at + 1));
   if(peer.misbehaviour == Misbehaviour::None || !frame)
-    return badValue(
-        fmt::format("{} is no software peer: what it does wrong is stop, tear or late, with @FRAME "
-                    "for the frame, such as software:tear@3",
-                    quote(text)));
+    return badValue(fmt::format(
+        "{} is no software peer: what it does wrong is one of {}, with @FRAME for the frame, such "
+        "as software:tear@3",
+        quote(text), misbehaviourNames()));
   peer.misbehaveAt = *frame;
   return peer;
 }
@@ -179,10 +190,12 @@ void addPeer(CLI::App& app, PeerOption& peer) {
 }
 
 void addStreamPeer(CLI::App& app, PeerOption& peer) {
-  addParsed(app, "--peer", peer, parsePeer,
-            "The device on the other side of the slots: software (the default), which runs on the CPU, and "
-            "reaches a GPU's slots by its copy engine; software:tear@3 (or stop, late) does that wrong at "
-            "frame 3, to try the checks")
+  addParsed(
+      app, "--peer", peer, parsePeer,
+      fmt::format("The device on the other side of the slots: software (the default), which runs on the "
+                  "CPU, and reaches a GPU's slots by its copy engine; software:tear@3 does that wrong at "
+                  "frame 3, to try the checks (one of {})",
+                  misbehaviourNames()))
       ->type_name("PEER")
       ->group("Transport");
 }

@@ -84,6 +84,13 @@ class StagedChecks:
             found = report["first_mismatches"][0]
             self.assertEqual((found["frame"], found["offset"]), (6, Y4M_FRAME // 2))
 
+    def test_frames_that_went_elsewhere_are_found(self):
+        clip = self.clip(20)
+        for _, arguments in WAYS:
+            for how, mismatches in (("wrong-slot@0", 1), ("migrate@6", 14)):
+                report = self.report(clip, *arguments, "--slots", 32, "--peer", f"software:{how}", code=1)
+                self.assertEqual((report["frames"], report["mismatches"]), (20, mismatches))
+
     def test_a_late_end_is_never_copied(self):
         report = self.report(self.clip(8), "--rate", 50, "--peer", "software:late@3", code=1)
         self.assertEqual((report["mismatches"], report["late"], report["torn"]), (1, 0, 1))

@@ -89,6 +89,13 @@ class StreamCuda(ProgramTest):
             found = report["first_mismatches"][0]
             self.assertEqual((found["frame"], found["offset"]), (6, Y4M_FRAME // 2))
 
+    def test_frames_that_went_elsewhere_are_found(self):
+        clip = self.file("clip.y4m", y4m(frames(20, Y4M_FRAME)))
+        for _, arguments in WAYS:
+            for how, mismatches in (("wrong-slot@0", 1), ("migrate@6", 14)):
+                report = self.report(clip, *arguments, "--slots", 32, "--peer", f"software:{how}", code=1)
+                self.assertEqual((report["frames"], report["mismatches"]), (20, mismatches))
+
     def test_a_late_end_is_seen_in_a_paced_capture(self):
         clip = self.file("clip.y4m", y4m(frames(8, Y4M_FRAME)))
         report = self.report(clip, "--rate", 50, "--peer", "software:late@3", code=1)

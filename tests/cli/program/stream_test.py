@@ -179,6 +179,41 @@ class Damage(ProgramTest):
             self.assertEqual(report["error"]["kind"], "Mismatch")
             self.assertIn("no", (report["proof"]["written"], report["proof"]["read"]))
 
+    def damaged(self, how, *arguments):
+        """The report of a peer that does so, with a slot for every frame: none holds one that is yet to be checked."""
+        outcome = run("stream", self.clip, "--json", "--slots", 32, "--peer", f"software:{how}", *arguments)
+        self.assertEqual(outcome.code, 1 if outcome.json["mismatches"] else 0, outcome.err)
+        return outcome.json
+
+    def test_a_frame_in_a_wrong_slot_is_found(self):
+        for arguments in DIRECTIONS.values():
+            report = self.damaged("wrong-slot@0", *arguments)
+            self.assertEqual((report["frames"], report["mismatches"]), (20, 1))
+            found = report["first_mismatches"][0]
+            self.assertEqual((found["frame"], found["slot"], found["offset"]), (0, 0, 0))
+
+    def test_frames_of_a_peer_whose_memory_was_moved_are_all_found(self):
+        for arguments in DIRECTIONS.values():
+            report = self.damaged("migrate@6", *arguments)
+            self.assertEqual((report["frames"], report["mismatches"]), (20, 14))
+            self.assertEqual([found["frame"] for found in report["first_mismatches"]], list(range(6, 14)))
+
+    def test_what_is_done_behind_a_frame_is_not_found(self):
+        for arguments in (["overrun@6"], ["overrun-slot@0"], ["overrun-slot@6", "--playout"]):
+            report = self.damaged(*arguments)
+            self.assertEqual((report["frames"], report["checked"], report["mismatches"]), (20, 20, 0), arguments)
+
+    def test_a_byte_too_many_that_is_played_out_is_found(self):
+        report = self.damaged("overrun@6", "--playout")
+        self.assertEqual(report["mismatches"], 1)
+        found = report["first_mismatches"][0]
+        self.assertEqual((found["frame"], found["offset"]), (6, Y4M_FRAME))
+
+    def test_a_frame_in_a_slot_that_is_held_is_lost(self):
+        for arguments, drops in (([], 1), (["--playout"], 0)):
+            report = self.damaged("hold@6", *arguments)
+            self.assertEqual((report["frames"], report["mismatches"], report["drops"]), (19, 0, drops))
+
     def test_a_frame_that_is_not_checked_is_not_found(self):
         outcome = run("stream", self.clip, "--peer", "software:tear@6", "--check", "sample:4")
         self.assertEqual(outcome.code, 0, outcome.err)

@@ -63,6 +63,21 @@ class StreamProof(ProgramTest):
                                  *way, code=1)
             self.assertEqual(self.faults(report), {"torn": 1, "late": 1})
 
+    def test_writes_to_other_places_are_found(self):
+        clip = self.clip(8)
+        fills_its_slot = self.file("clip.raw", b"".join(frames(8, 65536)))
+        expected = (
+            ([clip, "--peer", "software:overrun@3"], {"wrong_offset": 1}),
+            ([fills_its_slot, "--bytes", 65536, "--peer", "software:overrun-slot@3"], {"wrong_offset": 1}),
+            ([clip, "--peer", "software:wrong-slot@3"], {"stale": 1, "wrong_offset": 1}),
+            ([clip, "--peer", "software:migrate@3"], {"stale": 5}),
+        )
+        for arguments, faults in expected:
+            for way in ([], ["--staged"]):
+                # With a clock the other slots are free by then.
+                report = self.report(*arguments, "--proof", "--rate", 100, "--check", "none", *way, code=1)
+                self.assertEqual((report["frames"], self.faults(report)), (8, faults), arguments)
+
     def test_text_report(self):
         clip = self.clip()
         self.assertRegex(run("stream", clip, "--proof").out, r"(?m)^frame proof +20 frames looked at, no fault$")

@@ -176,6 +176,7 @@ private:
         continue;
       case RingStatus::Closed:
       case RingStatus::Misuse:
+      case RingStatus::Faulty:
         m_peerLeft = true;
         return false;
       }

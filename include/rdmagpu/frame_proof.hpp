@@ -25,8 +25,11 @@ RDMAGPU_API const char* name(FrameFault) noexcept;
 
 /// What a ring does with a frame that is found faulty before it is handed over.
 enum class FaultPolicy : std::uint8_t {
-  Report, ///< Hands it over; RingFrame::fault says what is wrong.
-  Drop,   ///< Keeps it from the consumer and counts a drop.
+  Report,   ///< Hands it over; RingFrame::fault says what is wrong.
+  Drop,     ///< Keeps it from the consumer and counts a drop.
+  FailOver, ///< StagedBuffer on a direct path: from the first fault on slots go to the peer as host memory,
+            ///< and frames are copied. publish() of the faulty frame answers RingStatus::Faulty, so that it
+            ///< can be written again; one that is found later is dropped. Elsewhere as Drop.
 };
 
 struct FrameProofConfig {
@@ -45,6 +48,15 @@ struct FrameProofCounters {
   std::uint64_t shortFrames{};
 
   std::uint64_t faults() const noexcept { return stale + torn + late + wrongOffset + shortFrames; }
+  FrameProofCounters& operator+=(const FrameProofCounters& other) noexcept {
+    checked += other.checked;
+    stale += other.stale;
+    torn += other.torn;
+    late += other.late;
+    wrongOffset += other.wrongOffset;
+    shortFrames += other.shortFrames;
+    return *this;
+  }
 };
 
 /// One look at a slot.
@@ -83,7 +95,8 @@ public:
   /// Looks at a frame of `bytes` bytes: None, Stale, Torn, WrongOffset (behind its end) or Short; of several
   /// the first of these. Of a slot that was not armed since the last check() it repeats what that found.
   FrameFinding check(std::uint32_t slot, std::size_t bytes) noexcept;
-  /// Looks for changes since check() as arm() does, and lays nothing: for slots that do not go to the peer again.
+  /// Looks for changes since check() as arm() does, and lays nothing: for slots that do not go to the peer
+  /// again.
   FrameFinding recheck(std::uint32_t slot) noexcept;
   /// What the last check() of that slot found, unless it was armed since; None otherwise.
   FrameFinding finding(std::uint32_t slot) const noexcept;

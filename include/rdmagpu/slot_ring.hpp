@@ -27,6 +27,8 @@ enum class RingStatus : std::uint8_t {
   Empty,  ///< Nothing to be had now: no free slot, or no frame.
   Closed, ///< A side has ended. The consumer learns of the producer's end when every frame was taken.
   Misuse, ///< The slot is not this caller's to give: out of range, or in another state. Nothing changed.
+  Faulty, ///< FaultPolicy::FailOver: the frame is not in the slot. The slot is still the producer's, and
+          ///< other memory now: ask for its handoff, write the frame again, or abandon() it and countDrop().
 };
 
 /// Says when the work on a slot is done, so that the slot changes hands then and not when the CPU
@@ -110,7 +112,7 @@ public:
   /// Hands a frame of `bytes` bytes over. With `bytesReady` below `bytes` the rest follows through
   /// advance(), and the slot is not handed out again before it has, even if the frame was released or
   /// skipped meanwhile. The frame can be taken once `completion` is done. Closed once either side has
-  /// closed: the slot stays the producer's.
+  /// closed: the slot stays the producer's. Faulty: see there.
   RingStatus publish(std::uint32_t slot, std::int64_t timestamp, std::size_t bytes, std::size_t bytesReady,
                      RingCompletion completion = {}) noexcept;
   RingStatus publish(std::uint32_t slot, std::int64_t timestamp, std::size_t bytes,

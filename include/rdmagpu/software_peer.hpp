@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -89,6 +90,12 @@ struct SoftwarePeerConfig {
   /// engine, since a CPU cannot address them. Borrowed for as long as the peer lives, or a ring has slots
   /// that wait for its copies. Null: the CPU copies.
   CopyQueue* copyThrough{};
+  /// Capture: asked on the peer's thread for the memory of each slot that was acquired, and again when the
+  /// ring calls a frame Faulty, which is then written again (StagedBuffer::handoff(); FaultPolicy::FailOver).
+  /// Other memory than that of `slots` is written as it should be, whatever the misbehaviour, and if the CPU
+  /// can address it, by the CPU. Empty: `slots` stay what they are, and a Faulty frame ends the peer with
+  /// PeerCannotAddress.
+  std::function<PeerSlot(std::uint32_t slot)> slotNow{};
 };
 
 /// What a peer has done since it was started.

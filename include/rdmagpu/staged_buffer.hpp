@@ -64,6 +64,11 @@ struct StagedBufferFacts {
 /// published in part is copied while it grows, and can be taken in part: RingFrame::bytesReady, bytesReady()
 /// and waitBytes() speak of what has been copied.
 ///
+/// With FaultPolicy::FailOver a direct path has the peer's host slots and the thread in reserve. From the
+/// first fault on the slots that the peer's side acquires are those: it asks handoff() for each slot that it
+/// has acquired, and registers those of both buffers with its SDK beforehand. What is under way is not
+/// touched, and no frame that was right is lost; the log sink is told once.
+///
 /// With `proof` the thread checks each frame in the peer's slot while it is copied; one that was published in
 /// part, once it is whole. On a direct path the ring does, as SlotRingConfig::proof says.
 ///
@@ -89,10 +94,15 @@ public:
   const StagedBufferFacts& facts() const noexcept;
   /// The peer's and the application's: in capture the peer produces, in playout the application does.
   SlotRing& ring() noexcept { return m_ring; }
-  /// What the peer's SDK wants for slot `i`; monostate when out of range.
-  Handoff handoff(std::size_t i) const noexcept { return peerBuffer().handoff(i); }
-  /// What the peer uses, and what the application uses; one buffer on a direct path. Valid as long as this
-  /// object; what is taken from them holds its memory.
+  /// What the peer's SDK wants for slot `i`; monostate when out of range. Of a slot that the peer's side has
+  /// acquired, the one to use this time: see FaultPolicy::FailOver.
+  Handoff handoff(std::size_t i) const noexcept;
+  /// The path of the slots that the peer's side acquires now: that of facts(), until the direct one has
+  /// failed.
+  SlotPath path() const noexcept;
+  /// What the peer uses, and what the application uses; one buffer on a direct path. With
+  /// FaultPolicy::FailOver peerBuffer() is the one in reserve, too. Valid as long as this object; what is
+  /// taken from them holds its memory.
   const RdmaGpuBuffer& peerBuffer() const noexcept;
   const RdmaGpuBuffer& applicationBuffer() const noexcept;
   /// Host memory that goes with slot `i` and changes hands with it; starts on a 64 KiB boundary, and is

@@ -51,9 +51,10 @@ public:
 private:
   bool due(std::uint64_t n) noexcept;
   RingStatus acquire(std::uint32_t& slot) noexcept;
+  bool askFor(std::uint32_t slot);
   bool put(std::uint32_t slot, std::uint64_t n, Frame);
   bool begin(std::uint32_t slot, std::uint64_t n, Frame);
-  bool publish(std::uint32_t slot, Frame, Begun&) noexcept;
+  bool publish(std::uint32_t slot, Frame, Begun&);
   bool publishSlices(std::uint32_t slot, Frame, std::uint64_t n) noexcept;
   Result<Copy> write(std::uint64_t n, std::uint32_t slot, std::size_t offset, Frame part) noexcept;
   bool change(const SlotRange&) noexcept;
@@ -64,7 +65,7 @@ private:
   bool settleAll() noexcept;
   bool settleBefore(std::uint64_t frame) noexcept;
 
-  const PeerJob& m_job;
+  PeerJob m_job;
   SlotRing& m_ring;
   FrameSource& m_source;
   PeerThread& m_thread;
@@ -92,7 +93,7 @@ Ending Capture::run() {
     if(status == RingStatus::Empty) {
       m_ring.countDrop();
       m_thread.countMiss();
-    } else if(status != RingStatus::Ok || !put(slot, n, frame)) {
+    } else if(status != RingStatus::Ok || !askFor(slot) || !put(slot, n, frame)) {
       return Ending::Closed;
     }
   }
@@ -118,6 +119,24 @@ RingStatus Capture::acquire(std::uint32_t& slot) noexcept {
     return status;
   // The wait ends when either side closes the ring, which stop() does.
   return m_ring.acquire(slot, std::chrono::nanoseconds{-1});
+}
+
+/// The memory that the slot is this time. What is wrong with the first is not wrong with any other.
+bool Capture::askFor(std::uint32_t slot) {
+  if(!m_job.slotNow)
+    return true;
+  const PeerSlot now = m_job.slotNow(slot);
+  const auto memory =
+      memoryOf("SoftwarePeerConfig::slotNow", now, cpuAddress(now.handoff) ? nullptr : m_job.queue);
+  if(!memory) {
+    m_thread.fail(memory.error());
+    m_ring.abandon(slot);
+    return false;
+  }
+  if(*memory != m_job.slots[slot])
+    m_job.misbehaviour = Misbehaviour::None;
+  m_job.slots[slot] = *memory;
+  return true;
 }
 
 bool Capture::put(std::uint32_t slot, std::uint64_t n, Frame frame) {
@@ -148,7 +167,7 @@ bool Capture::begin(std::uint32_t slot, std::uint64_t n, Frame frame) {
   return false;
 }
 
-bool Capture::publish(std::uint32_t slot, Frame frame, Begun& begun) noexcept {
+bool Capture::publish(std::uint32_t slot, Frame frame, Begun& begun) {
   const bool tear = m_job.misbehaves(Misbehaviour::Tear, begun.frame);
   const bool late = m_job.misbehaves(Misbehaviour::WriteLate, begun.frame);
   if(!change(overrunOf(m_job, begun.frame, slot, frame.size())))
@@ -164,7 +183,11 @@ bool Capture::publish(std::uint32_t slot, Frame frame, Begun& begun) noexcept {
   if(!copy)
     return finish(copy);
   begun.copy = *std::move(copy);
-  if(m_ring.publish(slot, now(), frame.size(), begun.copy.completion()) != RingStatus::Ok)
+  const RingStatus status = m_ring.publish(slot, now(), frame.size(), begun.copy.completion());
+  if(status == RingStatus::Faulty)
+    return m_job.slotNow ? askFor(slot) && publish(slot, frame, begun)
+                         : finish(libraryError("SlotRing::publish", LibraryCode::PeerCannotAddress));
+  if(status != RingStatus::Ok)
     return false;
   if(late) {
     m_late = {.size = frame.size() - written, .slot = slot, .offset = written};

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -15,7 +16,12 @@ namespace rdmagpu {
 struct PeerMemory {
   std::byte* address{}; ///< Null: through the queue only.
   std::size_t size{};
+
+  friend bool operator==(const PeerMemory&, const PeerMemory&) = default;
 };
+
+/// Refused where neither the CPU nor a queue reaches it. With a queue it is reached through that.
+Result<PeerMemory> memoryOf(const char* call, const PeerSlot&, const CopyQueue*) noexcept;
 
 /// What a software peer was told when it was made: how it reaches its slots, and how to behave.
 struct PeerJob {
@@ -25,6 +31,7 @@ struct PeerJob {
   Misbehaviour misbehaviour{};
   std::uint64_t misbehaveAt{};
   std::size_t sliceBytes{};
+  std::function<PeerSlot(std::uint32_t)> slotNow;
 
   bool misbehaves(Misbehaviour how, std::uint64_t frame) const noexcept {
     return misbehaviour == how &&

@@ -21,6 +21,7 @@ struct RingStage {
   struct alignas(cacheLine) Slot {
     RingCompletion filled{}; ///< The producer's. The bytes that it has published are there once it is done.
     std::atomic<bool> offered{}; ///< The consumer may take the frame.
+    std::atomic<bool> direct{};  ///< The peer has the application's slot this time: nothing is moved.
   };
 
   explicit RingStage(std::uint32_t slotCount) : moved(slotCount), slots(slotCount), published(slotCount) {}
@@ -47,6 +48,9 @@ struct RingStage {
   SlotQueue<std::uint32_t> published; ///< To the pump.
   WakeGate gate;                      ///< Where the pump sleeps.
   std::atomic<bool> ended{};          ///< The pump moves nothing any more.
+  FrameProof* proof{};                ///< Of the frames that are moved; null: they are not proven.
+  /// Slots go out as the application's own. Once it is false it stays so.
+  std::atomic<bool> directNow{};
 };
 
 } // namespace rdmagpu

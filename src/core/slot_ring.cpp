@@ -113,19 +113,19 @@ RingStatus SlotRing::publish(std::uint32_t slot, std::int64_t timestamp, std::si
   if(m_impl->closed())
     return RingStatus::Closed;
   Impl& ring = *m_impl;
+  if(bytesReady == bytes && !completion.done && ring.mustGoElsewhere(slot, bytes))
+    return RingStatus::Faulty;
   ring.producer.holds[slot] = false;
   ring.producer.progress[slot].bytes = bytes;
   ring.producer.progress[slot].bytesReady.store(bytesReady, std::memory_order_relaxed);
-  ring.completions[slot].set(ring.stage ? ring.stage->admit(slot, bytes, completion) : completion);
+  ring.completions[slot].set(ring.staged(slot) ? ring.stage->admit(slot, bytes, completion) : completion);
   ring.ready.back().store({.slot = slot,
                            .whole = bytesReady == bytes,
                            .sequence = ring.producer.nextSequence++,
                            .timestamp = timestamp,
                            .bytes = bytes});
-  if(bytesReady == bytes && !completion.done)
-    ring.proveHere(slot, bytes);
   ring.ready.push();
-  if(ring.stage)
+  if(ring.staged(slot))
     ring.stage->enqueue(slot);
   else
     ring.consumerGate.signal();
@@ -142,7 +142,7 @@ RingStatus SlotRing::advance(std::uint32_t slot, std::size_t bytesReady) noexcep
   if(bytesReady == progress.bytes && m_impl->completions[slot].done())
     m_impl->proveHere(slot, bytesReady);
   progress.bytesReady.store(bytesReady, std::memory_order_release);
-  m_impl->arrivals().signal();
+  m_impl->arrivals(slot).signal();
   return RingStatus::Ok;
 }
 
@@ -173,24 +173,25 @@ RingStatus SlotRing::take(RingFrame& frame, nanoseconds timeout) noexcept {
 std::size_t SlotRing::bytesReady(std::uint32_t slot) const noexcept {
   if(!m_impl || !m_impl->consumerHolds(slot))
     return 0;
-  return (*m_impl->readable)[slot].bytesReady.load(std::memory_order_acquire);
+  return m_impl->readable(slot).bytesReady.load(std::memory_order_acquire);
 }
 
 RingStatus SlotRing::waitBytes(std::uint32_t slot, std::size_t bytes, nanoseconds timeout) noexcept {
-  if(!m_impl || !m_impl->consumerHolds(slot) || bytes > (*m_impl->readable)[slot].bytes)
+  if(!m_impl || !m_impl->consumerHolds(slot) || bytes > m_impl->readable(slot).bytes)
     return RingStatus::Misuse;
   return await(m_impl->consumerGate, timeout, [&](bool&) noexcept {
     const bool ended = m_impl->ended(); // before looking at how far it got
-    if((*m_impl->readable)[slot].bytesReady.load(std::memory_order_acquire) >= bytes)
+    if(m_impl->readable(slot).bytesReady.load(std::memory_order_acquire) >= bytes)
       return RingStatus::Ok;
     return ended ? RingStatus::Closed : RingStatus::Empty;
   });
 }
 
 FrameFault SlotRing::fault(std::uint32_t slot) const noexcept {
-  const bool known =
-      m_impl && m_impl->proof && m_impl->consumerHolds(slot) && (*m_impl->readable)[slot].whole();
-  return known ? m_impl->proof->finding(slot).fault : FrameFault::None;
+  if(!m_impl || !m_impl->consumerHolds(slot) || !m_impl->readable(slot).whole())
+    return FrameFault::None;
+  const FrameProof* const proof = m_impl->proofOf(slot);
+  return proof ? proof->finding(slot).fault : FrameFault::None;
 }
 
 RingStatus SlotRing::release(std::uint32_t slot, RingCompletion completion) noexcept {

@@ -96,7 +96,6 @@ struct SlotRing::Impl {
         consumer(config.slotCount),
         ready(config.slotCount),
         free(config.slotCount) {
-    readable = &producer.progress;
     for(std::uint32_t slot = slotCount; slot > 0; --slot)
       giveBack(slot - 1); // the last one first, so that slot 0 is handed out first
   }
@@ -114,20 +113,34 @@ struct SlotRing::Impl {
       stage->gate.wake();
   }
   /// Puts a stage between the two sides, before either uses the ring. It must outlive their use of it.
-  void insert(RingStage& between) noexcept {
-    stage = &between;
-    readable = &between.moved;
-  }
+  void insert(RingStage& between) noexcept { stage = &between; }
   /// Whether the consumer has all that it will ever get of a frame.
   bool ended() const noexcept { return stage ? stage->ended.load(std::memory_order_acquire) : closed(); }
+  bool staged(std::uint32_t slot) const noexcept {
+    return stage && !stage->slots[slot].direct.load(std::memory_order_relaxed);
+  }
+  /// What the consumer can read of the slot's frame.
+  const Progress& readable(std::uint32_t slot) const noexcept {
+    return staged(slot) ? stage->moved[slot] : producer.progress[slot];
+  }
+  /// Null: nobody looks at the slot's frames.
+  FrameProof* proofOf(std::uint32_t slot) const noexcept { return staged(slot) ? stage->proof : proof; }
   /// Where somebody waits for what the producer has.
-  WakeGate& arrivals() noexcept { return stage ? stage->gate : consumerGate; }
+  WakeGate& arrivals(std::uint32_t slot) noexcept { return staged(slot) ? stage->gate : consumerGate; }
+
+  // Proof of frames: proven_ring.cpp.
+
+  void handOut(std::uint32_t slot) noexcept;
+  FrameFault proveHere(std::uint32_t slot, std::size_t bytes) noexcept;
+  bool mustGoElsewhere(std::uint32_t slot, std::size_t bytes) noexcept;
+  void proveGrown(std::uint32_t slot) noexcept;
+  void failOver(FrameFault) noexcept;
 
   // The producer's side.
 
   bool producerHolds(std::uint32_t slot) const noexcept { return slot < slotCount && producer.holds[slot]; }
   bool usable(std::uint32_t slot, bool& pending) noexcept {
-    if(!(*readable)[slot].whole())
+    if(!readable(slot).whole())
       return false;
     const bool done = completions[slot].done();
     pending |= !done;
@@ -151,8 +164,6 @@ struct SlotRing::Impl {
   bool popUpTo(ReadyQueue::Position end, Published& frame) noexcept;
   bool popNewest(Published& frame, bool& pending) noexcept;
   FrameFault prove(const Published& frame) noexcept;
-  void proveHere(std::uint32_t slot, std::size_t bytes) noexcept;
-  void proveGrown(std::uint32_t slot) noexcept;
   RingStatus takeNow(RingFrame& frame, bool& pending) noexcept;
 
   // Read by both sides and seldom written.
@@ -163,8 +174,7 @@ struct SlotRing::Impl {
   WakeGate producerGate;
   WakeGate consumerGate;
   LineArray<SlotCompletion> completions;
-  RingStage* stage{};              ///< Null: the consumer gets what the producer publishes.
-  LineArray<Progress>* readable{}; ///< What the consumer can read of each frame.
+  RingStage* stage{}; ///< Null: the consumer gets what the producer publishes.
 
   ProducerSide producer;
   ConsumerSide consumer;
@@ -209,8 +219,7 @@ inline RingStatus SlotRing::Impl::acquireNow(std::uint32_t& slot, bool& pending)
   std::uint32_t found{};
   if(!popFree(found, pending) && !(policy == RingPolicy::Newest && takeBack(found, pending)))
     return RingStatus::Empty;
-  if(proof)
-    proof->arm(found);
+  handOut(found);
   producer.holds[found] = true;
   slot = found;
   return RingStatus::Ok;
@@ -278,22 +287,10 @@ inline bool SlotRing::Impl::popNewest(Published& frame, bool& pending) noexcept 
 /// What is wrong with a frame that was just popped. Unless it had to wait for a completion it is checked
 /// already.
 inline FrameFault SlotRing::Impl::prove(const Published& frame) noexcept {
-  if(!proof || !frame.whole)
+  FrameProof* const looks = proofOf(frame.slot);
+  if(!looks || !frame.whole)
     return FrameFault::None;
-  return stage ? proof->finding(frame.slot).fault : proof->check(frame.slot, frame.bytes).fault;
-}
-
-/// A frame that is about to be whole, in memory that the consumer will read.
-inline void SlotRing::Impl::proveHere(std::uint32_t slot, std::size_t bytes) noexcept {
-  if(proof && !stage)
-    proof->check(slot, bytes);
-}
-
-/// A frame that was published in part and with a completion, if it is whole by now; others were checked then.
-inline void SlotRing::Impl::proveGrown(std::uint32_t slot) noexcept {
-  const Progress& progress = producer.progress[slot];
-  if(proof && !stage && progress.whole())
-    proof->check(slot, progress.bytes);
+  return staged(frame.slot) ? looks->finding(frame.slot).fault : proveHere(frame.slot, frame.bytes);
 }
 
 inline RingStatus SlotRing::Impl::takeNow(RingFrame& frame, bool& pending) noexcept {
@@ -306,7 +303,7 @@ inline RingStatus SlotRing::Impl::takeNow(RingFrame& frame, bool& pending) noexc
     if(!(policy == RingPolicy::Fifo ? popNext(found, pending) : popNewest(found, pending)))
       return last && !pending ? RingStatus::Closed : RingStatus::Empty;
     fault = prove(found);
-    if(fault == FrameFault::None || proof->onFault() != FaultPolicy::Drop)
+    if(fault == FrameFault::None || proofOf(found.slot)->onFault() == FaultPolicy::Report)
       break;
     giveBack(found.slot);
     add(consumer.skipped, 1);
@@ -319,7 +316,7 @@ inline RingStatus SlotRing::Impl::takeNow(RingFrame& frame, bool& pending) noexc
            .bytesReady = found.bytes,
            .fault = fault};
   if(!found.whole)
-    frame.bytesReady = (*readable)[found.slot].bytesReady.load(std::memory_order_acquire);
+    frame.bytesReady = readable(found.slot).bytesReady.load(std::memory_order_acquire);
   consumer.holds[found.slot].store(true, std::memory_order_relaxed);
   add(consumer.taken, 1);
   return RingStatus::Ok;

@@ -14,16 +14,6 @@ Error atSlot(Error error, std::size_t slot) noexcept {
   return error;
 }
 
-Result<PeerMemory> memoryOf(const char* call, const PeerSlot& slot, const CopyQueue* queue) noexcept {
-  const HandoffKind handoff = kind(slot.handoff);
-  if(!queue && handoff != HandoffKind::HostPointer && handoff != HandoffKind::PciMapping)
-    return libraryError(call, LibraryCode::PeerCannotAddress, slot.size);
-  auto* address = queue ? nullptr : static_cast<std::byte*>(cpuAddress(slot.handoff));
-  if((!address && !queue) || slot.size == 0)
-    return libraryError(call, LibraryCode::PeerSlotEmpty, slot.size);
-  return PeerMemory{address, slot.size};
-}
-
 Result<void> checkRange(const char* call, std::span<const PeerMemory> slots, std::uint32_t slot,
                         std::size_t offset, std::size_t bytes) noexcept {
   if(slot >= slots.size())
@@ -84,6 +74,7 @@ Result<SoftwarePeer> SoftwarePeer::make(const SoftwarePeerConfig& config) {
     job.misbehaviour = config.misbehaviour;
     job.misbehaveAt = config.misbehaveAt;
     job.sliceBytes = config.sliceBytes;
+    job.slotNow = config.slotNow;
     return SoftwarePeer{std::move(impl)};
   });
 }

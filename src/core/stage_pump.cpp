@@ -190,8 +190,8 @@ void StagePump::prove(Transfer& transfer) noexcept {
   if(transfer.proven || transfer.ready != transfer.bytes)
     return;
   transfer.proven = true;
-  if(m_ring.proof)
-    m_ring.proof->check(transfer.slot, transfer.bytes);
+  if(m_stage.proof)
+    m_stage.proof->check(transfer.slot, transfer.bytes);
 }
 
 /// `last`: nothing more will come.

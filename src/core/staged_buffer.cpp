@@ -46,6 +46,10 @@ Error whyNotDirect(const RdmaGpuBuffer& slots, const Handoffs& accepted) {
   return {};
 }
 
+bool failsOver(const StagedBufferConfig& config) noexcept {
+  return config.proof && config.proof->onFault == FaultPolicy::FailOver;
+}
+
 std::vector<std::span<std::byte>> slotsOf(const RdmaGpuBuffer& buffer) {
   std::vector<std::span<std::byte>> slots;
   slots.reserve(buffer.slotCount());
@@ -64,17 +68,19 @@ std::uint32_t copiesAtOnce(std::uint32_t slots) noexcept {
 
 struct StagedBuffer::Impl {
   RdmaGpuBuffer application;
-  RdmaGpuBuffer peer; ///< Empty on a direct path.
+  RdmaGpuBuffer peer; ///< Empty on a direct path that has nothing to fail over to.
   RdmaGpuBuffer companions;
   StagedBufferFacts facts;
-  std::optional<FrameProof> proof; ///< Of the peer's slots.
+  std::optional<FrameProof> proof;       ///< Of the application's slots, when the peer writes to them.
+  std::optional<FrameProof> stagedProof; ///< Of the peer's own.
   std::unique_ptr<RingStage> stage;
   std::unique_ptr<core::StagePump> pump; // last: it goes first
 
   Result<void> makeBuffers(const StagedBufferConfig&);
   Result<void> makeCompanions(const StagedBufferConfig&);
   Result<void> makeProof(const StagedBufferConfig&);
-  Result<void> startPump(const StagedBufferConfig&, SlotRing&);
+  Result<core::StageCopies> makeCopies(const StagedBufferConfig&);
+  Result<void> startPump(SlotRing&, core::StageCopies);
 };
 
 const char* name(SlotPath path) noexcept {
@@ -100,7 +106,7 @@ Result<void> StagedBuffer::Impl::makeBuffers(const StagedBufferConfig& config) {
   facts.path = config.path.value_or(reachable ? SlotPath::Direct : SlotPath::Staged);
   facts.application = application.facts();
   facts.peer = facts.application;
-  if(facts.path == SlotPath::Direct)
+  if(facts.path == SlotPath::Direct && !failsOver(config))
     return {};
 
   if(!config.buffer.accepts.contains(HandoffKind::HostPointer))
@@ -109,7 +115,8 @@ Result<void> StagedBuffer::Impl::makeBuffers(const StagedBufferConfig& config) {
   if(!host)
     return host.error();
   peer = *std::move(host);
-  facts.peer = peer.facts();
+  if(facts.path == SlotPath::Staged)
+    facts.peer = peer.facts();
   return {};
 }
 
@@ -131,15 +138,23 @@ Result<void> StagedBuffer::Impl::makeProof(const StagedBufferConfig& config) {
     return {};
   if(config.flow == SlotFlow::Playout)
     return libraryError(makeCall, LibraryCode::PlayoutNotProvable);
-  auto made = FrameProof::make(peer.valid() ? peer : application, *config.proof);
-  if(!made)
-    return made.error();
-  proof.emplace(*std::move(made));
-  return {};
+  const auto prove = [&](const RdmaGpuBuffer& slots, std::optional<FrameProof>& of) -> Result<void> {
+    auto made = FrameProof::make(slots, *config.proof);
+    if(!made)
+      return made.error();
+    of.emplace(*std::move(made));
+    return {};
+  };
+  if(facts.path == SlotPath::Direct) {
+    if(auto made = prove(application, proof); !made)
+      return made;
+  }
+  return peer.valid() ? prove(peer, stagedProof) : Result<void>{};
 }
 
-Result<void> StagedBuffer::Impl::startPump(const StagedBufferConfig& config, SlotRing& ring) {
-  auto queue = CopyQueue::make(application, {.depth = copiesAtOnce(ring.slotCount())});
+/// Leaves traces in the slots.
+Result<core::StageCopies> StagedBuffer::Impl::makeCopies(const StagedBufferConfig& config) {
+  auto queue = CopyQueue::make(application, {.depth = copiesAtOnce(config.buffer.slotCount)});
   if(!queue)
     return queue.error();
   core::StageCopies copies{*std::move(queue), slotsOf(peer), config.flow};
@@ -150,7 +165,15 @@ Result<void> StagedBuffer::Impl::startPump(const StagedBufferConfig& config, Slo
       return measured.error();
     facts.sliceBytes = *measured;
   }
+  return copies;
+}
+
+Result<void> StagedBuffer::Impl::startPump(SlotRing& ring, core::StageCopies copies) {
   stage = std::make_unique<RingStage>(ring.slotCount());
+  stage->proof = stagedProof ? &*stagedProof : nullptr;
+  stage->directNow = facts.path == SlotPath::Direct;
+  for(std::uint32_t slot = 0; slot < ring.slotCount(); ++slot)
+    stage->slots[slot].direct = facts.path == SlotPath::Direct;
   pump = std::make_unique<core::StagePump>(ring, *stage, std::move(copies), facts.sliceBytes);
   return pump->start();
 }
@@ -162,6 +185,13 @@ Result<StagedBuffer> StagedBuffer::make(const StagedBufferConfig& config) {
       return made.error();
     if(const auto made = impl->makeCompanions(config); !made)
       return made.error();
+    std::optional<core::StageCopies> copies;
+    if(impl->peer.valid()) {
+      auto made = impl->makeCopies(config);
+      if(!made)
+        return made.error();
+      copies.emplace(*std::move(made));
+    }
     if(const auto made = impl->makeProof(config); !made)
       return made.error();
     auto ring = SlotRing::make({.slotCount = config.buffer.slotCount,
@@ -169,8 +199,8 @@ Result<StagedBuffer> StagedBuffer::make(const StagedBufferConfig& config) {
                                 .proof = impl->proof ? &*impl->proof : nullptr});
     if(!ring)
       return ring.error();
-    if(impl->facts.path == SlotPath::Staged) {
-      if(const auto started = impl->startPump(config, *ring); !started)
+    if(copies) {
+      if(const auto started = impl->startPump(*ring, *std::move(copies)); !started)
         return started.error();
     }
     return StagedBuffer{*std::move(ring), std::move(impl)};
@@ -209,8 +239,26 @@ std::span<std::byte> StagedBuffer::companion(std::size_t i) const noexcept {
   return {static_cast<std::byte*>(cpuAddress(m_impl->companions.handoff(i))), m_impl->facts.companionBytes};
 }
 
+Handoff StagedBuffer::handoff(std::size_t i) const noexcept {
+  const bool direct = m_impl && m_impl->stage && i < peerBuffer().slotCount() &&
+                      m_impl->stage->slots[i].direct.load(std::memory_order_relaxed);
+  return (direct ? applicationBuffer() : peerBuffer()).handoff(i);
+}
+
+SlotPath StagedBuffer::path() const noexcept {
+  const bool failed = m_impl && m_impl->stage && !m_impl->stage->directNow.load(std::memory_order_relaxed);
+  return failed ? SlotPath::Staged : facts().path;
+}
+
 std::optional<FrameProofCounters> StagedBuffer::proofCounters() const noexcept {
-  return m_impl && m_impl->proof ? std::optional(m_impl->proof->counters()) : std::nullopt;
+  if(!m_impl || !(m_impl->proof || m_impl->stagedProof))
+    return {};
+  FrameProofCounters sum;
+  for(const auto* proof : {&m_impl->proof, &m_impl->stagedProof}) {
+    if(*proof)
+      sum += (*proof)->counters();
+  }
+  return sum;
 }
 
 void StagedBuffer::close() noexcept {
@@ -218,9 +266,11 @@ void StagedBuffer::close() noexcept {
   m_ring.closeConsumer();
   if(m_impl && m_impl->pump)
     m_impl->pump->stop();
-  if(m_impl && m_impl->proof) {
-    for(std::uint32_t slot = 0; slot < m_impl->proof->slotCount(); ++slot)
-      m_impl->proof->recheck(slot);
+  if(!m_impl)
+    return;
+  for(auto* proof : {&m_impl->proof, &m_impl->stagedProof}) {
+    for(std::uint32_t slot = 0; *proof && slot < (*proof)->slotCount(); ++slot)
+      (*proof)->recheck(slot);
   }
 }
 

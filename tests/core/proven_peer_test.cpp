@@ -1,6 +1,7 @@
 // Each way in which the software peer does wrong is found, and a healthy one is never blamed.
 #include <core/staged_buffer_fixture.hpp>
 #include <rdmagpu/frame_proof.hpp>
+#include <support/log_capture.hpp>
 
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace rdmagpu::stagedtest {
 namespace {
@@ -122,6 +124,78 @@ TEST_P(ProvenPeer, MemoryThatMovedAwayIsFoundFromThereOn) {
   expect(capture(Misbehaviour::Migrate, frameBytes), {.stale = frames - wrongAt});
   EXPECT_EQ(m_faults[wrongAt - 1], FrameFault::None);
   EXPECT_EQ(m_faults[frames - 1], FrameFault::Stale);
+}
+
+/// On a direct path with another in reserve.
+class FailingOver : public testing::TestWithParam<Misbehaviour> {};
+
+std::string wayName(const testing::TestParamInfo<Misbehaviour>& tested) {
+  constexpr std::array names{"None", "Stop",      "Tear",        "Late",   "Overrun",
+                             "Hold", "WrongSlot", "OverrunSlot", "Migrate"};
+  return names[static_cast<std::size_t>(tested.param)];
+}
+
+INSTANTIATE_TEST_SUITE_P(, FailingOver,
+                         testing::Values(Misbehaviour::Tear, Misbehaviour::WrongSlot, Misbehaviour::Overrun,
+                                         Misbehaviour::Migrate),
+                         wayName);
+
+TEST_P(FailingOver, EveryFrameArrives) {
+  StagedBufferConfig config = hostConfig(SlotPath::Direct);
+  config.proof = FrameProofConfig{.onFault = FaultPolicy::FailOver};
+  config.sliceBytes = 0; // measured, which must not look like a fault
+  StagedBuffer staged = makeStaged(config);
+  EXPECT_EQ(staged.path(), SlotPath::Direct);
+  Frames source(frames, frameBytes);
+  std::vector<PeerSlot> direct;
+  for(std::uint32_t i = 0; i < staged.ring().slotCount(); ++i)
+    direct.push_back({staged.handoff(i), staged.applicationBuffer().slot(i).size});
+  SoftwarePeer peer =
+      *SoftwarePeer::make({.slots = direct,
+                           .misbehaviour = GetParam(),
+                           .misbehaveAt = wrongAt,
+                           .slotNow = [&](std::uint32_t slot) {
+                             return PeerSlot{staged.handoff(slot), staged.peerBuffer().slot(slot).size};
+                           }});
+  const test::LogCapture log;
+  ASSERT_TRUE(peer.startCapture(staged.ring(), source));
+  for(std::uint64_t n = 0; n < frames; ++n) {
+    const RingFrame frame = peertest::takeNext(staged.ring());
+    EXPECT_EQ(frame.sequence, n);
+    EXPECT_EQ(frame.fault, FrameFault::None);
+    EXPECT_TRUE(inApplication(staged, frame) == frameOf(n, frameBytes));
+    staged.ring().release(frame.slot);
+  }
+  peer.wait();
+  EXPECT_EQ(peer.counters().error.kind, Errc::None);
+  EXPECT_EQ(staged.path(), SlotPath::Staged);
+  EXPECT_EQ(staged.ring().counters().drops, 0U);
+  EXPECT_GE(staged.proofCounters()->faults(), 1U);
+  int told = 0;
+  for(const std::string& text : log.texts())
+    told += text.find("from now on") != std::string::npos ? 1 : 0;
+  EXPECT_EQ(told, 1);
+}
+
+TEST(FailingOverConfig, HealthyPeerStaysOnTheDirectPath) {
+  StagedBufferConfig config = hostConfig(SlotPath::Direct);
+  config.proof = FrameProofConfig{.onFault = FaultPolicy::FailOver};
+  config.sliceBytes = 0;
+  StagedBuffer staged = makeStaged(config);
+  Frames source(frames, frameBytes);
+  std::vector<PeerSlot> direct;
+  for(std::uint32_t i = 0; i < staged.ring().slotCount(); ++i)
+    direct.push_back({staged.handoff(i), staged.applicationBuffer().slot(i).size});
+  SoftwarePeer peer = *SoftwarePeer::make({.slots = direct});
+  ASSERT_TRUE(peer.startCapture(staged.ring(), source));
+  for(std::uint64_t n = 0; n < frames; ++n)
+    staged.ring().release(peertest::takeNext(staged.ring()).slot);
+  peer.wait();
+  staged.close();
+  EXPECT_EQ(staged.path(), SlotPath::Direct);
+  EXPECT_EQ(staged.facts().path, SlotPath::Direct);
+  EXPECT_EQ(staged.proofCounters()->faults(), 0U);
+  EXPECT_EQ(staged.proofCounters()->checked, frames);
 }
 
 /// One small frame after the other, without a copy of its own.

@@ -229,12 +229,87 @@ TEST_P(ProvenRing, AbandonedSlotSaysNothing) {
   EXPECT_EQ(counters().faults(), 0U);
 }
 
+TEST_P(ProvenRing, FaultThatACompletionHidIsDroppedBeforeItFailsOver) {
+  make(FaultPolicy::FailOver);
+  ringtest::Work work;
+  const std::uint32_t slot = acquireNext(ring());
+  ASSERT_EQ(ring().publish(slot, 0, frameBytes, work.completion()), RingStatus::Ok);
+  work.finish();
+  ring().notify();
+  ASSERT_EQ(publish(1), 1U); // under way, and right
+  EXPECT_EQ(pass().sequence, 1U);
+  EXPECT_EQ(ring().counters().drops, 1U);
+  EXPECT_EQ(staged().path(), SlotPath::Staged);
+  publish(2);
+  EXPECT_EQ(pass().fault, FrameFault::None);
+  EXPECT_EQ(counters().faults(), 1U);
+}
+
+TEST_P(ProvenRing, LateChangeFailsOverToo) {
+  make(FaultPolicy::FailOver);
+  const std::uint32_t slot = publish(0);
+  pass();
+  fill(staged(), slot, 9, frameBytes - 100, frameBytes);
+  goRound();
+  EXPECT_EQ(staged().path(), SlotPath::Staged);
+  EXPECT_EQ(counters().late, 1U);
+  EXPECT_EQ(counters().faults(), 1U);
+}
+
+TEST_P(ProvenRing, FaultyFrameOnTheLastPathIsDropped) {
+  make(FaultPolicy::FailOver);
+  const std::uint32_t slot = acquireNext(ring());
+  RingStatus status = ring().publish(slot, 0, frameBytes);
+  if(GetParam() == SlotPath::Direct) { // it comes back as other memory, and is not written there either
+    EXPECT_EQ(status, RingStatus::Faulty);
+    EXPECT_NE(cpuAddress(staged().handoff(slot)), cpuAddress(staged().applicationBuffer().handoff(slot)));
+    status = ring().publish(slot, 0, frameBytes);
+  }
+  EXPECT_EQ(status, RingStatus::Ok);
+  publish(1);
+  EXPECT_EQ(pass().sequence, 1U);
+  EXPECT_EQ(ring().counters().drops, 1U);
+  EXPECT_EQ(counters().stale, GetParam() == SlotPath::Direct ? 2U : 1U);
+}
+
 TEST_P(ProvenRing, PlayoutIsRefused) {
   StagedBufferConfig config = hostConfig(GetParam(), SlotFlow::Playout);
   config.proof.emplace();
   const auto refused = StagedBuffer::make(config);
   ASSERT_FALSE(refused);
   expectCode(refused.error(), LibraryCode::PlayoutNotProvable);
+}
+
+TEST(ProvenRingConfig, PeerThatTakesNoHostMemoryCannotFailOver) {
+  StagedBufferConfig config = hostConfig({});
+  config.buffer.accepts = {HandoffKind::CudaPointer};
+  config.proof = FrameProofConfig{.onFault = FaultPolicy::FailOver};
+  const auto refused = StagedBuffer::make(config);
+  ASSERT_FALSE(refused);
+  expectCode(refused.error(), LibraryCode::PeerCannotAddress);
+}
+
+TEST(ProvenRingConfig, RingAloneDropsWhereItCannotFailOver) {
+  const RdmaGpuBuffer buffer = hostBuffer(2, frameBytes);
+  auto proof = FrameProof::make(buffer, {.onFault = FaultPolicy::FailOver});
+  ASSERT_TRUE(proof);
+  SlotRing ring = *SlotRing::make({.slotCount = 2, .proof = &*proof});
+  EXPECT_EQ(ring.publish(acquireNext(ring), 0, frameBytes), RingStatus::Ok);
+  EXPECT_EQ(takeStatus(ring), RingStatus::Empty);
+  EXPECT_EQ(ring.counters().drops, 1U);
+}
+
+TEST(ProvenRingConfig, PeerThatCannotAskForOtherMemoryEnds) {
+  StagedBufferConfig config = hostConfig(SlotPath::Direct);
+  config.proof = FrameProofConfig{.onFault = FaultPolicy::FailOver};
+  StagedBuffer staged = makeStaged(config);
+  SoftwarePeer peer =
+      makePeer(staged.applicationBuffer(), {.misbehaviour = Misbehaviour::Tear, .misbehaveAt = 0});
+  Frames source(3, frameBytes);
+  ASSERT_TRUE(peer.startCapture(staged.ring(), source));
+  peer.wait();
+  expectCode(peer.counters().error, LibraryCode::PeerCannotAddress);
+  EXPECT_EQ(takeStatus(staged.ring()), RingStatus::Closed);
 }
 
 TEST(ProvenRingConfig, WithoutAProofThereAreNoCounters) {

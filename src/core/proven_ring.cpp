@@ -1,0 +1,52 @@
+#include <core/slot_ring_impl.hpp>
+
+#include <base/log.hpp>
+
+namespace rdmagpu {
+
+/// To the producer. What comes to light then is a fault of the direct path, too.
+void SlotRing::Impl::handOut(std::uint32_t slot) noexcept {
+  if(proof)
+    failOver(proof->arm(slot).fault);
+  if(!stage)
+    return;
+  stage->slots[slot].direct.store(stage->directNow.load(std::memory_order_relaxed),
+                                  std::memory_order_relaxed);
+  if(stage->proof && staged(slot))
+    stage->proof->arm(slot);
+}
+
+/// A frame that is about to be whole, in memory that the consumer will read.
+FrameFault SlotRing::Impl::proveHere(std::uint32_t slot, std::size_t bytes) noexcept {
+  if(!proof || staged(slot))
+    return FrameFault::None;
+  const FrameFault fault = proof->check(slot, bytes).fault;
+  failOver(fault);
+  return fault;
+}
+
+/// Whether a frame is not there, and its slot has become other memory to write it to.
+bool SlotRing::Impl::mustGoElsewhere(std::uint32_t slot, std::size_t bytes) noexcept {
+  const bool wasDirect = stage && !staged(slot);
+  if(proveHere(slot, bytes) == FrameFault::None || !wasDirect ||
+     stage->directNow.load(std::memory_order_relaxed))
+    return false;
+  handOut(slot);
+  return true;
+}
+
+/// A frame that was published in part and with a completion, if it is whole by now; others were checked then.
+void SlotRing::Impl::proveGrown(std::uint32_t slot) noexcept {
+  const Progress& progress = producer.progress[slot];
+  if(progress.whole())
+    proveHere(slot, progress.bytes);
+}
+
+void SlotRing::Impl::failOver(FrameFault fault) noexcept {
+  if(fault == FrameFault::None || !stage || proof->onFault() != FaultPolicy::FailOver)
+    return;
+  if(stage->directNow.exchange(false, std::memory_order_relaxed))
+    log(LogLevel::Warning, "the direct path has failed: from now on frames go through host memory");
+}
+
+} // namespace rdmagpu

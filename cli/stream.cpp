@@ -76,7 +76,10 @@ Step<StreamSlots> allocate(const StreamOptions& options, std::size_t frameBytes)
   if(options.proof)
     slotConfig.proof = FrameProofConfig{.onFault = *options.proof};
   const DefaultSignals endAtOnce;
-  auto slots = options.staged ? StreamSlots::staged(slotConfig) : StreamSlots::shared(slotConfig);
+  const bool failsOver = options.proof == FaultPolicy::FailOver;
+  auto slots = options.staged ? StreamSlots::staged(slotConfig)
+               : failsOver    ? StreamSlots::failingOver(slotConfig)
+                              : StreamSlots::shared(slotConfig);
   if(!slots)
     return {.failure = allocationFailure(slots.error(), config.api, streamConfigOptions)};
   noteUnusedGpu("stream", wanted.gpu, slots->application());
@@ -125,7 +128,8 @@ Step<SoftwarePeer> makePeer(const StreamOptions& options, FrameRate rate, const 
                                   .misbehaviour = options.peer.misbehaviour,
                                   .misbehaveAt = options.peer.misbehaveAt,
                                   .sliceBytes = slots.peerSliceBytes(),
-                                  .copyThrough = queue});
+                                  .copyThrough = queue,
+                                  .slotNow = [&slots](std::uint32_t slot) { return slots.slotNow(slot); }});
   if(!peer)
     return {.failure = failureOf(peer.error())};
   return {.value = std::move(*peer)};
@@ -228,6 +232,7 @@ int moveFrames(const StreamOptions& options, StreamReport report, const StreamPa
   }
   parts.slots.endProof();
   report.frameProof = parts.slots.proofCounters();
+  report.failedOver = parts.slots.failedOver();
   report.proof = proofOf(parts.buffer, options.playout, parts.check.counts());
   report.totals = parts.tally.totals();
   report.latency = parts.tally.latency();
@@ -257,11 +262,9 @@ int runStream(const StreamOptions& options) {
     return refuse(options, report, *slots.failure);
   const RdmaGpuBuffer& buffer = slots.value->application();
   SlotRing& ring = slots.value->ring();
-  const StagedBuffer* const staging = slots.value->staging();
   report.memory = buffer.facts();
   report.proof = buffer.proof();
-  if(staging)
-    report.staging = staging->facts();
+  report.staging = slots.value->staging();
   const CopyingGpu gpu = copyingGpu(buffer);
   if(const auto failure = makeQueues(buffer, queues))
     return refuse(options, report, *failure);
@@ -269,7 +272,7 @@ int runStream(const StreamOptions& options) {
     if(const auto failure = tryPinning(options, *gpu, input.frameBytes()))
       return refuse(options, report, *failure);
   }
-  auto peer = makePeer(options, *rate.value, *slots.value, gpu && !staging ? &*queues.peers : nullptr);
+  auto peer = makePeer(options, *rate.value, *slots.value, gpu && !report.staging ? &*queues.peers : nullptr);
   if(peer.failure)
     return refuse(options, report, *peer.failure);
   auto out = openOutput(options, input);

@@ -42,11 +42,12 @@ std::string liveText(const Tally& tally, const Tally::Totals& since, std::int64_
   const Tally::Totals totals = tally.totals();
   const LatencyHistogram latency = tally.latency();
   const double seconds = static_cast<double>(nanoseconds) / 1e9;
-  return fmt::format("{} frames  {:.1f} fps  {:.2f} GB/s  {} {}  p50 {}  p99 {}{}", totals.frames,
-                     static_cast<double>(totals.frames - since.frames) / seconds,
-                     static_cast<double>(totals.bytes - since.bytes) / seconds / 1e9, losses, lossName,
-                     durationText(latency.percentile(50)), durationText(latency.percentile(99)),
-                     proof ? fmt::format("  {} {}", proof->faults(), proof->faults() == 1 ? "fault" : "faults") : "");
+  return fmt::format(
+      "{} frames  {:.1f} fps  {:.2f} GB/s  {} {}  p50 {}  p99 {}{}", totals.frames,
+      static_cast<double>(totals.frames - since.frames) / seconds,
+      static_cast<double>(totals.bytes - since.bytes) / seconds / 1e9, losses, lossName,
+      durationText(latency.percentile(50)), durationText(latency.percentile(99)),
+      proof ? fmt::format("  {} {}", proof->faults(), proof->faults() == 1 ? "fault" : "faults") : "");
 }
 
 } // namespace rdmagpu::cli

@@ -93,20 +93,38 @@ std::string faultsText(const FrameProofCounters& proof) {
   return text;
 }
 
+const char* whatWasDone(const StreamReport& report) {
+  if(report.failedOver)
+    return "; failed over";
+  return report.onFault == FaultPolicy::Drop ? "; faulty ones are dropped" : "";
+}
+
+const char* policyName(FaultPolicy policy) {
+  switch(policy) {
+  case FaultPolicy::Report:
+    return "report";
+  case FaultPolicy::Drop:
+    return "drop";
+  case FaultPolicy::FailOver:
+    return "fail-over";
+  }
+  return "?";
+}
+
 std::string frameProofText(const StreamReport& report) {
   if(!report.frameProof)
     return "none yet";
   const FrameProofCounters& proof = *report.frameProof;
   return fmt::format("{} frames looked at, {}{}", proof.checked,
-                     proof.faults() == 0 ? "no fault" : faultsText(proof),
-                     report.onFault == FaultPolicy::Drop ? "; faulty ones are dropped" : "");
+                     proof.faults() == 0 ? "no fault" : faultsText(proof), whatWasDone(report));
 }
 
 Json frameProofAsJson(const StreamReport& report) {
   if(!report.frameProof)
     return {};
   const FrameProofCounters& proof = *report.frameProof;
-  return {{"on_fault", report.onFault == FaultPolicy::Drop ? "drop" : "report"},
+  return {{"on_fault", policyName(report.onFault.value_or(FaultPolicy{}))},
+          {"failed_over", report.failedOver},
           {"checked", proof.checked},
           {"stale", proof.stale},
           {"torn", proof.torn},
@@ -122,7 +140,8 @@ std::string pathText(const StreamReport& report) {
   if(report.staging)
     return fmt::format("staged (the peer's slots {} {} memory, consumer on the CPU)",
                        report.playout ? "<-" : "->", memory);
-  return fmt::format("{} ({} memory, consumer on the CPU)", staged(report) ? "staged" : "direct", memory);
+  return fmt::format("{} ({} memory, consumer on the CPU){}", staged(report) ? "staged" : "direct", memory,
+                     report.failedOver ? ", then staged through slots of the peer's" : "");
 }
 
 std::string moverText(const StreamReport& report) {

@@ -29,6 +29,7 @@ struct StreamReport {
   LatencyHistogram latency{};
   CheckCounts check{};
   std::optional<FrameProofCounters> frameProof{}; ///< Empty: not proven, or not begun.
+  bool failedOver{};                              ///< The peer got slots of its own on the way.
   RingCounters ring{};
   std::int64_t nanoseconds{};
   bool interrupted{};

@@ -73,13 +73,17 @@ void addProof(CLI::App& app, StreamOptions& options) {
       options.proof = FaultPolicy::Report;
     else if(text == "drop")
       options.proof = FaultPolicy::Drop;
+    else if(text == "fail-over")
+      options.proof = FaultPolicy::FailOver;
     else
-      throw CLI::ValidationError("--proof", fmt::format("{} is neither report nor drop", quote(text)));
+      throw CLI::ValidationError("--proof",
+                                 fmt::format("{} is neither report, drop nor fail-over", quote(text)));
   };
   app.add_option_function<std::string>(
          "--proof", take,
          "Prove that the peer wrote every frame, by canaries in its slots; faulty frames are reported "
-         "(default without =WHAT), or dropped: =drop")
+         "(default without =WHAT), dropped (=drop), or written again to slots of host memory, with copies "
+         "from there on (=fail-over)")
       ->expected(0)
       ->type_name("[=WHAT]")
       ->group("Result");
@@ -159,6 +163,9 @@ CLI::App* addStreamOptions(CLI::App& program, StreamOptions& options) {
     if(options.proof && options.playout)
       throw CLI::ValidationError("--proof",
                                  "cannot be together with --playout: a peer that reads leaves no trace");
+    if(options.proof == FaultPolicy::FailOver && options.staged)
+      throw CLI::ValidationError(
+          "--proof", "=fail-over cannot be together with --staged: that is what it fails over to");
   });
   return app;
 }

@@ -32,7 +32,18 @@ Result<StreamSlots> StreamSlots::staged(const StagedBufferConfig& config) {
   StagedBufferConfig wanted = config;
   wanted.path = SlotPath::Staged;
   wanted.buffer.accepts = {HandoffKind::HostPointer};
-  auto staged = StagedBuffer::make(wanted);
+  return twoSets(wanted);
+}
+
+Result<StreamSlots> StreamSlots::failingOver(const StagedBufferConfig& config) {
+  StagedBufferConfig wanted = config;
+  wanted.path = SlotPath::Direct;
+  wanted.buffer.accepts = {HandoffKind::HostPointer, HandoffKind::CudaPointer}; // by the copy engine
+  return twoSets(wanted);
+}
+
+Result<StreamSlots> StreamSlots::twoSets(const StagedBufferConfig& config) {
+  auto staged = StagedBuffer::make(config);
   if(!staged)
     return staged.error();
   StreamSlots slots;
@@ -54,17 +65,21 @@ void StreamSlots::endProof() noexcept {
 }
 
 std::vector<PeerSlot> StreamSlots::peerSlots() const {
-  const RdmaGpuBuffer& buffer = m_staged ? m_staged->peerBuffer() : *m_buffer;
   std::vector<PeerSlot> slots;
-  for(std::size_t i = 0; i < buffer.slotCount(); ++i)
-    slots.push_back({buffer.handoff(i), buffer.slot(i).size});
+  for(std::uint32_t i = 0; i < application().slotCount(); ++i)
+    slots.push_back(slotNow(i));
   return slots;
+}
+
+PeerSlot StreamSlots::slotNow(std::uint32_t slot) const {
+  return {m_staged ? m_staged->handoff(slot) : m_buffer->handoff(slot), application().slot(slot).size};
 }
 
 std::size_t StreamSlots::peerSliceBytes() const noexcept {
   // As cards do, which tell of a frame while it arrives.
   constexpr std::size_t slicesOfAFrame = 32;
-  return m_staged ? std::max<std::size_t>(application().facts().frameBytes / slicesOfAFrame, 1) : 0;
+  return stagedFromTheStart() ? std::max<std::size_t>(application().facts().frameBytes / slicesOfAFrame, 1)
+                              : 0;
 }
 
 } // namespace rdmagpu::cli

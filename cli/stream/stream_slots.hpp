@@ -18,6 +18,8 @@ public:
   static Result<StreamSlots> shared(const StagedBufferConfig& config);
   /// Two, whatever the peer could reach.
   static Result<StreamSlots> staged(const StagedBufferConfig& config);
+  /// One set, and another of host memory that the peer gets once the first has failed.
+  static Result<StreamSlots> failingOver(const StagedBufferConfig& config);
 
   const RdmaGpuBuffer& application() const noexcept {
     return m_staged ? m_staged->applicationBuffer() : *m_buffer;
@@ -25,19 +27,28 @@ public:
   SlotRing& ring() noexcept { return m_staged ? m_staged->ring() : *m_ring; }
   /// Why copies between two sets have ended; kind None while they go on, or there is one.
   Error copyError() const noexcept { return m_staged ? m_staged->error() : Error{}; }
-  /// Null: there is one set.
-  const StagedBuffer* staging() const noexcept { return m_staged ? &*m_staged : nullptr; }
+  /// Whether the peer had slots of its own from the start.
+  bool stagedFromTheStart() const noexcept { return m_staged && m_staged->facts().path == SlotPath::Staged; }
+  /// Whether it got them later.
+  bool failedOver() const noexcept { return m_staged && m_staged->path() != m_staged->facts().path; }
+  /// Empty: there is one set.
+  std::optional<StagedBufferFacts> staging() const {
+    return stagedFromTheStart() ? std::optional(m_staged->facts()) : std::nullopt;
+  }
   /// Of what the peer wrote; empty when that is not proven.
   std::optional<FrameProofCounters> proofCounters() const noexcept;
   /// Looks for what came too late for the last frames. For when the peer has stopped.
   void endProof() noexcept;
   /// As the peer sees them.
   std::vector<PeerSlot> peerSlots() const;
+  /// The memory that a slot which the peer has acquired is this time.
+  PeerSlot slotNow(std::uint32_t slot) const;
   /// Of the peer's writes; 0: whole frames.
   std::size_t peerSliceBytes() const noexcept;
 
 private:
   StreamSlots() = default;
+  static Result<StreamSlots> twoSets(const StagedBufferConfig& config);
 
   std::optional<RdmaGpuBuffer> m_buffer;
   std::unique_ptr<FrameProof> m_proof; ///< The ring's.

@@ -126,18 +126,18 @@ TEST_P(ProvenPeer, MemoryThatMovedAwayIsFoundFromThereOn) {
   EXPECT_EQ(m_faults[frames - 1], FrameFault::Stale);
 }
 
-/// On a direct path with another in reserve.
+/// On a direct path with another in reserve. Not with what hits frames that nobody has read yet: nothing can
+/// bring those back.
 class FailingOver : public testing::TestWithParam<Misbehaviour> {};
 
 std::string wayName(const testing::TestParamInfo<Misbehaviour>& tested) {
-  constexpr std::array names{"None", "Stop",      "Tear",        "Late",   "Overrun",
-                             "Hold", "WrongSlot", "OverrunSlot", "Migrate"};
-  return names[static_cast<std::size_t>(tested.param)];
+  return tested.param == Misbehaviour::Tear      ? "Tear"
+         : tested.param == Misbehaviour::Overrun ? "Overrun"
+                                                 : "Migrate";
 }
 
 INSTANTIATE_TEST_SUITE_P(, FailingOver,
-                         testing::Values(Misbehaviour::Tear, Misbehaviour::WrongSlot, Misbehaviour::Overrun,
-                                         Misbehaviour::Migrate),
+                         testing::Values(Misbehaviour::Tear, Misbehaviour::Overrun, Misbehaviour::Migrate),
                          wayName);
 
 TEST_P(FailingOver, EveryFrameArrives) {

@@ -78,6 +78,23 @@ class StreamProof(ProgramTest):
                 report = self.report(*arguments, "--proof", "--rate", 100, "--check", "none", *way, code=1)
                 self.assertEqual((report["frames"], self.faults(report)), (8, faults), arguments)
 
+    def test_a_direct_path_fails_over_and_every_frame_arrives(self):
+        clip = self.clip()
+        content = self.read("clip.y4m")
+        payloads = [part for part in content.split(b"FRAME\n")][1:]
+        for wrong in ("tear", "overrun", "migrate"):
+            for way in ([], ["--preload"]):
+                report = self.report(clip, "--proof=fail-over", "--peer", f"software:{wrong}@6", "--out", self.path("out"),
+                                     *way, code=1)
+                self.assertEqual((report["frames"], report["drops"], report["mismatches"]), (20, 0, 0), wrong)
+                self.assertEqual((report["path"], report["frame_proof"]["failed_over"]), ("direct", True))
+                self.assertEqual(self.read("out"), b"".join(payloads))
+        report = self.report(clip, "--proof=fail-over")
+        self.assertEqual((report["path"], report["frame_proof"]["failed_over"], self.faults(report)), ("direct", False, {}))
+        text = run("stream", clip, "--proof=fail-over", "--peer", "software:migrate@6").out
+        self.assertRegex(text, r"(?m)^path +direct \(host memory, consumer on the CPU\), then staged")
+        self.assertRegex(text, r"(?m)^frame proof +21 frames looked at, 1 stale; failed over$")
+
     def test_text_report(self):
         clip = self.clip()
         self.assertRegex(run("stream", clip, "--proof").out, r"(?m)^frame proof +20 frames looked at, no fault$")
@@ -106,7 +123,8 @@ class StreamProof(ProgramTest):
     def test_bad_command_lines(self):
         clip = self.clip()
         self.assertFails(run("stream", clip, "--proof", "--playout"), 2, "--proof", "leaves no trace")
-        self.assertFails(run("stream", clip, "--proof=all"), 2, "--proof", "'all' is neither report nor drop")
+        self.assertFails(run("stream", clip, "--proof=all"), 2, "--proof", "'all' is neither report, drop nor fail-over")
+        self.assertFails(run("stream", clip, "--proof=fail-over", "--staged"), 2, "--staged", "what it fails over to")
         tiny = self.file("clip.raw", b"abc" * 5)
         self.assertFails(run("stream", tiny, "--bytes", 3, "--proof"), 1, "room for one canary", "asked 3")
 

@@ -382,6 +382,7 @@ TEST(MisbehavingCapture, OverrunsItsSlotIntoTheNext) {
   Frames source{4, frameBytes};
   SoftwarePeer peer = makePeer(buffer, {.misbehaviour = Misbehaviour::OverrunSlot, .misbehaveAt = 3});
   ASSERT_TRUE(peer.startCapture(ring, source));
+  waitUntil([&] { return ring.counters().published == 3; }); // all slots are full: the next is the one freed
   EXPECT_EQ(ring.release(takeNext(ring).slot), RingStatus::Ok);
   peer.wait();
   const RingFrame hit = taken(ring);

@@ -57,7 +57,8 @@ def benchmark(folder, name):
 
 def streams(folder):
     """What the program reported of each clip and direction; a sentence where there was no program."""
-    counters = ("api", "path", "moved_by", "proof", "frames", "checked", "mismatches", "drops", "underruns", "bytes_per_second", "latency_ns")
+    counters = ("api", "path", "moved_by", "proof", "frames", "checked", "mismatches", "frame_proof", "drops", "underruns",
+                "bytes_per_second", "latency_ns")
     told = {}
     for file in sorted(folder.glob("stream_*.json")):
         report = json.loads(file.read_text(encoding="utf-8"))

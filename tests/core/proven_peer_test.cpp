@@ -8,7 +8,6 @@
 #include <array>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace rdmagpu::stagedtest {
@@ -43,12 +42,11 @@ protected:
     // The frame that is dropped is not taken, and the next one must be written all the same.
     if(onFault == FaultPolicy::Drop)
       givenBack.release();
-    bool stopped = false;
     for(RingStatus status{}; status != RingStatus::Closed;) {
       RingFrame frame;
       status = m_staged->ring().take(frame, std::chrono::milliseconds{50});
-      if(status == RingStatus::Empty && std::exchange(stopped, peer.counters().finished))
-        break; // without a word
+      if(status == RingStatus::Empty && peer.counters().finished && allTaken())
+        break; // it has stopped without a word
       if(status != RingStatus::Ok)
         continue;
       m_faults[frame.sequence] = frame.fault;
@@ -67,6 +65,7 @@ protected:
     EXPECT_EQ(found.shortFrames, 0U);
   }
   RingCounters ringCounters() { return m_staged->ring().counters(); }
+  bool allTaken() { return ringCounters().taken + ringCounters().drops == ringCounters().published; }
 
   std::array<FrameFault, frames> m_faults{};
 

@@ -80,6 +80,7 @@ def results(folder):
         "streaming": benchmark(folder, "cuda_stream"),
         "staging": benchmark(folder, "cuda_staged"),
         "checksum": benchmark(folder, "cuda_checksum"),
+        "frame_proof": benchmark(folder, "cuda_frame_proof"),
         "program": streams(folder),
         "trace": text_of(folder, "replay.log").splitlines()[-1],
     }

@@ -90,6 +90,7 @@ std::string faultsText(const FrameProofCounters& proof) {
   add(proof.late, FrameFault::Late);
   add(proof.wrongOffset, FrameFault::WrongOffset);
   add(proof.shortFrames, FrameFault::Short);
+  add(proof.unchecked, FrameFault::Unchecked);
   return text;
 }
 
@@ -130,7 +131,8 @@ Json frameProofAsJson(const StreamReport& report) {
           {"torn", proof.torn},
           {"late", proof.late},
           {"wrong_offset", proof.wrongOffset},
-          {"short", proof.shortFrames}};
+          {"short", proof.shortFrames},
+          {"unchecked", proof.unchecked}};
 }
 
 bool staged(const StreamReport& report) noexcept { return report.staging || onGpu(*report.memory); }

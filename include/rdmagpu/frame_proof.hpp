@@ -19,14 +19,16 @@ enum class FrameFault : std::uint8_t {
   WrongOffset, ///< Bytes came where none belong: behind the frame's end; or into a slot whose frame was
                ///< whole, all over it or at its start, as from the slot before.
   Short,       ///< The peer announced fewer bytes than a frame has.
+  Unchecked, ///< Nobody knows: a call of the GPU's driver failed, as the log says, so that the canaries were
+             ///< not laid, or could not be looked at.
 };
-/// "none", "stale", "torn", "late", "wrong-offset", "short".
+/// "none", "stale", "torn", "late", "wrong-offset", "short", "unchecked".
 RDMAGPU_API const char* name(FrameFault) noexcept;
 
 /// What a ring does with a frame that is found faulty before it is handed over.
 enum class FaultPolicy : std::uint8_t {
   Report,   ///< Hands it over; RingFrame::fault says what is wrong.
-  Drop,     ///< Keeps it from the consumer and counts a drop.
+  Drop,     ///< Keeps it from the consumer and counts a drop. Of Unchecked ones, too.
   FailOver, ///< StagedBuffer on a direct path: from the first fault on slots go to the peer as host memory,
             ///< and frames are copied. publish() of the faulty frame answers RingStatus::Faulty, so that it
             ///< can be written again; one that is found later is dropped. Elsewhere as Drop.
@@ -40,14 +42,17 @@ struct FrameProofConfig {
 
 /// Each counts faults, not frames: one that comes in late has been torn before.
 struct FrameProofCounters {
-  std::uint64_t checked{}; ///< Frames.
+  std::uint64_t checked{}; ///< Frames that were looked at.
   std::uint64_t stale{};
   std::uint64_t torn{};
   std::uint64_t late{};
   std::uint64_t wrongOffset{};
   std::uint64_t shortFrames{};
+  std::uint64_t unchecked{}; ///< Calls of arm() and check().
 
-  std::uint64_t faults() const noexcept { return stale + torn + late + wrongOffset + shortFrames; }
+  std::uint64_t faults() const noexcept {
+    return stale + torn + late + wrongOffset + shortFrames + unchecked;
+  }
   FrameProofCounters& operator+=(const FrameProofCounters& other) noexcept {
     checked += other.checked;
     stale += other.stale;
@@ -55,6 +60,7 @@ struct FrameProofCounters {
     late += other.late;
     wrongOffset += other.wrongOffset;
     shortFrames += other.shortFrames;
+    unchecked += other.unchecked;
     return *this;
   }
 };
@@ -72,6 +78,11 @@ struct FrameFinding {
 /// one cache line in a page. It finds a frame that did not come, or came in part, to the page, and what came
 /// too late, or into another slot; what is wrong within the bytes that came is for a checksum.
 ///
+/// Slots on a GPU of CUDA's are looked at where they lie: each arm() and each check() starts a kernel on a
+/// stream of its own and waits for it, in the context that checksum() uses too. It waits for nothing else,
+/// flushes a peer's writes first where the buffer needs that, and leaves the caller's current context as it
+/// is. When the driver fails the finding is Unchecked; the next arm() that succeeds lays all canaries anew.
+///
 /// A ring does it for all frames (SlotRingConfig::proof, StagedBufferConfig::proof). Without a ring: arm()
 /// before each slot goes to the peer, check() when the peer says that its frame is there.
 ///
@@ -79,21 +90,23 @@ struct FrameFinding {
 /// fault of each kind goes to the log sink.
 ///
 /// A slot's calls belong to whoever holds the slot; calls for different slots, and counters(), may run at
-/// once. Nothing but make() allocates. Holds the slots' memory. Move-only; must not be moved while in use.
+/// once. Nothing but make() allocates: 16 bytes of GPU memory for each page of CUDA slots, and a bit of
+/// pinned host memory. Holds the slots' memory. Move-only; must not be moved while in use.
 class RDMAGPU_API FrameProof {
 public:
-  /// Lays canaries into every slot, none of which may be with a peer. Slots must be addressable by the CPU
-  /// (Unsupported otherwise), and frames have 8 bytes at least.
+  /// Lays canaries into every slot, none of which may be with a peer. Frames have 8 bytes at least.
+  /// Unsupported where neither the CPU can address the slots nor CUDA's driver can, or compile the kernel.
   static Result<FrameProof> make(const RdmaGpuBuffer& slots, const FrameProofConfig& = {});
   ~FrameProof();
   FrameProof(FrameProof&&) noexcept;
   FrameProof& operator=(FrameProof&&) noexcept;
 
-  /// Lays new canaries, and tells what had changed since the last check(): None, Late or WrongOffset. Of a
-  /// slot that was armed but not checked nothing is said.
+  /// Lays new canaries, and tells what had changed since the last check(): None, Late or WrongOffset; or that
+  /// it could not lay them, Unchecked. Of a slot that was armed but not checked nothing is said.
   FrameFinding arm(std::uint32_t slot) noexcept;
-  /// Looks at a frame of `bytes` bytes: None, Stale, Torn, WrongOffset (behind its end) or Short; of several
-  /// the first of these. Of a slot that was not armed since the last check() it repeats what that found.
+  /// Looks at a frame of `bytes` bytes: None, Stale, Torn, WrongOffset (behind its end) or Short, of several
+  /// the first of these; Unchecked when it could not, or arm() could not. Of a slot that was not armed since
+  /// the last check() it repeats what that found.
   FrameFinding check(std::uint32_t slot, std::size_t bytes) noexcept;
   /// Looks for changes since check() as arm() does, and lays nothing: for slots that do not go to the peer
   /// again.

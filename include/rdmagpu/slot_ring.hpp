@@ -67,8 +67,8 @@ struct SlotRingConfig {
   std::uint32_t slotCount{};
   RingPolicy policy{RingPolicy::Fifo};
   /// Proves every frame, for a producer that is a peer: a slot is armed when it is acquired, and checked when
-  /// the producer says that its frame is whole or, of one with a completion, when it is taken. Borrowed for
-  /// as long as the ring, with as many slots at least. Null: nobody looks.
+  /// the producer says that its frame is whole or, of one with a completion, when it is taken; on a GPU each
+  /// waits for a kernel. Borrowed for as long as the ring, with as many slots at least. Null: nobody looks.
   FrameProof* proof{};
 };
 

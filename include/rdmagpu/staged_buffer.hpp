@@ -37,9 +37,8 @@ struct StagedBufferConfig {
                                   ///< staged. A path that cannot be had fails the creation.
   std::size_t companionBytes{};   ///< Of host memory beside each slot, for what belongs to a frame; 0: none.
   std::size_t sliceBytes{};       ///< See StagedBufferFacts::sliceBytes; 0: measured.
-  std::optional<FrameProofConfig>
-      proof{}; ///< Prove every frame that the peer writes; see SlotRingConfig::proof.
-               ///< Capture only, and where the CPU can address the peer's slots.
+  std::optional<FrameProofConfig> proof{}; ///< Prove every frame that the peer writes; see
+                                           ///< SlotRingConfig::proof. Capture only.
 };
 
 /// What a StagedBuffer is.

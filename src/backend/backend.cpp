@@ -19,6 +19,10 @@ Result<std::unique_ptr<Copies>> Region::openCopies(const CopiesRequest&) const {
   return libraryError("CopyQueue::make", LibraryCode::NotCopyable);
 }
 
+Result<std::unique_ptr<Canaries>> Region::openCanaries(std::span<const CanarySlot>) const {
+  return libraryError("FrameProof::make", LibraryCode::NotProvable);
+}
+
 Result<RegionPtr> Device::attach(os::Fd, std::size_t bytes) {
   return libraryError("RdmaGpuBuffer::attach", LibraryCode::NotShareable, bytes);
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <backend/canaries.hpp>
 #include <backend/copies.hpp>
 #include <base/library_error.hpp>
 #include <os/fd.hpp>
@@ -60,6 +61,10 @@ public:
 
   /// Copies that go on by themselves, in this region, which outlives them. The base answers NotCopyable.
   virtual Result<std::unique_ptr<Copies>> openCopies(const CopiesRequest&) const;
+
+  /// Canaries in slots that the CPU cannot address, in this region, which outlives them. The base answers
+  /// NotProvable.
+  virtual Result<std::unique_ptr<Canaries>> openCanaries(std::span<const CanarySlot>) const;
 
   /// Fills in what this region knows of itself; sizes that are the buffer's own are already there.
   virtual void describe(BufferFacts&) const = 0;

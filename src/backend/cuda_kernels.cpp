@@ -71,12 +71,16 @@ Result<void> Kernels::load(api::Context context) const noexcept {
   const auto poison = find(loaded, "rdmagpu_poison");
   if(!poison)
     return poison.error();
+  const auto sample = find(loaded, "rdmagpu_sample");
+  if(!sample)
+    return sample.error();
   api::DevicePtr sum{};
   if(const auto taken = cuda.call(sizeof(std::uint64_t), cuda.memAlloc, &sum, sizeof(std::uint64_t)); !taken)
     return taken;
   m_context = context;
   m_checksum = *checksum;
   m_poison = *poison;
+  m_sample = *sample;
   m_module = std::move(module);
   m_sum = Unique<ScratchTraits>{sum};
   return {};
@@ -98,6 +102,17 @@ Result<void> Kernels::run(Body body) const noexcept {
     }
     return body();
   });
+}
+
+Result<KernelInContext> Kernels::sampler() const noexcept {
+  KernelInContext found;
+  const auto loaded = run([&]() -> Result<void> {
+    found = {m_context, m_sample};
+    return {};
+  });
+  if(!loaded)
+    return loaded.error();
+  return found;
 }
 
 Result<std::uint64_t> Kernels::checksum(api::DevicePtr from, std::size_t bytes) const noexcept {

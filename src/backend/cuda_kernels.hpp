@@ -21,6 +21,12 @@ struct ScratchTraits {
   static void close(Type) noexcept;
 };
 
+/// A kernel, and the context that it is to be launched in.
+struct KernelInContext {
+  api::Context context{};
+  api::Function function{};
+};
+
 /// The kernels of cuda_kernels_ptx.hpp, for one region. They are compiled and loaded when the first one is
 /// needed, into the region's lasting context, and unloaded with this object, which goes before the region's
 /// memory and contexts. Members may be called from several threads at once; one is served at a time.
@@ -34,6 +40,8 @@ public:
   Result<std::uint64_t> checksum(api::DevicePtr from, std::size_t bytes) const noexcept;
   /// Writes what poison() writes; both are multiples of 16. Returns when done.
   Result<void> poison(api::DevicePtr to, std::size_t bytes, std::uint64_t seed) const noexcept;
+  /// rdmagpu_sample, which is there as long as this object.
+  Result<KernelInContext> sampler() const noexcept;
 
 private:
   template <class Body>
@@ -45,6 +53,7 @@ private:
   mutable api::Context m_context = nullptr;
   mutable api::Function m_checksum = nullptr;
   mutable api::Function m_poison = nullptr;
+  mutable api::Function m_sample = nullptr;
   mutable Unique<ModuleTraits> m_module;
   mutable Unique<ScratchTraits> m_sum; ///< The word that a checksum's terms are added to.
 };

@@ -191,6 +191,113 @@ next_pair:
 done:
   ret;
 }
+
+.visible .entry rdmagpu_sample(
+  .param .u64 param_slot,
+  .param .u64 param_table,
+  .param .u64 param_places,
+  .param .u64 param_key,
+  .param .u64 param_lay,
+  .param .u64 param_changed
+)
+.reqntid 256, 1, 1
+{
+  .reg .pred over, aligned, whole, moved;
+  .reg .u32 thread, block, lane, shift, mask;
+  .reg .u64 slot, table, places, key, lay, changed, index, cell, last, where;
+  .reg .u64 width, at, cursor, left, seen, word, t;
+
+  ld.param.u64 slot, [param_slot];
+  ld.param.u64 table, [param_table];
+  ld.param.u64 places, [param_places];
+  ld.param.u64 key, [param_key];
+  ld.param.u64 lay, [param_lay];
+  ld.param.u64 changed, [param_changed];
+  cvta.to.global.u64 slot, slot;
+  cvta.to.global.u64 table, table;
+  cvta.to.global.u64 changed, changed;
+  mov.u32 thread, %tid.x;
+  mov.u32 block, %ctaid.x;
+  mul.wide.u32 index, block, 256;
+  cvt.u64.u32 t, thread;
+  add.u64 index, index, t;
+  setp.ne.u32 moved, thread, thread;
+  setp.ge.u64 over, index, places;
+  @over bra vote;
+
+  shl.b64 t, index, 4;
+  add.u64 cell, table, t;
+  ld.global.v2.u64 {last, where}, [cell];
+  and.b64 width, where, 15;
+  shr.u64 t, where, 4;
+  add.u64 at, slot, t;
+  and.b64 t, at, 7;
+  setp.eq.u64 aligned, t, 0;
+  setp.eq.and.u64 whole, width, 8, aligned;
+  @whole ld.volatile.global.u64 seen, [at];
+  @whole bra compare;
+  mov.u64 seen, 0;
+  mov.u32 shift, 0;
+  mov.u64 cursor, at;
+  mov.u64 left, width;
+read_byte:
+  ld.volatile.global.u8 t, [cursor];
+  shl.b64 t, t, shift;
+  or.b64 seen, seen, t;
+  add.u64 cursor, cursor, 1;
+  add.u32 shift, shift, 8;
+  sub.u64 left, left, 1;
+  setp.ne.u64 over, left, 0;
+  @over bra read_byte;
+compare:
+  setp.ne.u64 moved, seen, last;
+  setp.eq.u64 over, lay, 0;
+  @over bra remember;
+
+  mul.lo.u64 word, index, 0x9e3779b97f4a7c15;
+  add.u64 word, word, key;
+  shr.u64 t, word, 30;
+  xor.b64 word, word, t;
+  mul.lo.u64 word, word, 0xbf58476d1ce4e5b9;
+  shr.u64 t, word, 27;
+  xor.b64 word, word, t;
+  mul.lo.u64 word, word, 0x94d049bb133111eb;
+  shr.u64 t, word, 31;
+  xor.b64 word, word, t;
+  mov.u64 seen, word;
+  @whole st.global.u64 [at], word;
+  @whole bra remember;
+  mov.u64 seen, 0;
+  mov.u32 shift, 0;
+  mov.u64 cursor, at;
+  mov.u64 left, width;
+write_byte:
+  and.b64 t, word, 255;
+  st.global.u8 [cursor], t;
+  shl.b64 t, t, shift;
+  or.b64 seen, seen, t;
+  shr.u64 word, word, 8;
+  add.u64 cursor, cursor, 1;
+  add.u32 shift, shift, 8;
+  sub.u64 left, left, 1;
+  setp.ne.u64 over, left, 0;
+  @over bra write_byte;
+remember:
+  st.global.u64 [cell], seen;
+
+  // All threads are back here, those without a place too.
+vote:
+  vote.sync.ballot.b32 mask, moved, 0xffffffff;
+  and.b32 lane, thread, 31;
+  setp.ne.u32 over, lane, 0;
+  @over bra done;
+  shr.u64 t, index, 5;
+  shl.b64 t, t, 2;
+  add.u64 at, changed, t;
+  st.global.u32 [at], mask;
+done:
+  ret;
+}
 )";
 
 } // namespace rdmagpu::backend::cuda

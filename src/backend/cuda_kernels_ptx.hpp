@@ -1,14 +1,20 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 namespace rdmagpu::backend::cuda {
 
 /// The kernels, in the text form that the driver compiles for whatever GPU it has. Each of them sees how
-/// many threads there are and takes its share, so that any number of blocks is right.
+/// many threads there are and takes its share, so that any number of blocks is right; but for the last one.
 ///
 ///     rdmagpu_checksum(from, bytes, sum)  adds the terms of checksum() to the 64-bit word at `sum`. Fast
 ///                                         where `from` is a multiple of 16, right anywhere.
 ///     rdmagpu_poison(to, bytes, key)      writes poisonWord(key, i) to each word; both are multiples of 16.
+///     rdmagpu_sample(slot, table, places, key, lay, changed)
+///                                         compares the words at some places of a slot with those in the
+///                                         table, which it updates, and where `lay` is not 0 writes
+///                                         mix(key + i * goldenStep) to each. Wants a thread for each place,
+///                                         and tells which have changed: a bit for each thread, by 32.
 ///
 /// All parameters are 64 bits wide. What a word becomes is written once for the CPU, in base/mix.hpp.
 extern const char kernelsPtx[];
@@ -17,5 +23,12 @@ extern const char kernelsPtx[];
 inline constexpr unsigned threadsPerBlock = 256;
 /// What a thread takes at a time.
 inline constexpr std::size_t bytesPerThread = 16;
+
+/// One of rdmagpu_sample's table.
+struct SampledPlace {
+  std::uint64_t last{};  ///< What was there.
+  std::uint64_t where{}; ///< Its offset in the slot, and in the lowest widthBits how many bytes: 8 at most.
+};
+inline constexpr unsigned widthBits = 4;
 
 } // namespace rdmagpu::backend::cuda

@@ -1,3 +1,4 @@
+#include <backend/cuda_canaries.hpp>
 #include <backend/cuda_copies.hpp>
 #include <backend/cuda_region.hpp>
 #include <base/align.hpp>
@@ -238,6 +239,10 @@ Result<void> CudaRegion::grantAccess(const GpuSelector& named) const {
 
 Result<std::unique_ptr<Copies>> CudaRegion::openCopies(const CopiesRequest& request) const {
   return CudaCopies::open(m_contexts, m_gpu.device, m_base, request);
+}
+
+Result<std::unique_ptr<Canaries>> CudaRegion::openCanaries(std::span<const CanarySlot> slots) const {
+  return CudaCanaries::open(m_kernels, m_base, writesNeedFlush(), slots);
 }
 
 void CudaRegion::describe(BufferFacts& facts) const {

@@ -33,6 +33,7 @@ public:
   Result<os::Fd> share() const override;
   Result<void> grantAccess(const GpuSelector&) const override;
   Result<std::unique_ptr<Copies>> openCopies(const CopiesRequest&) const override;
+  Result<std::unique_ptr<Canaries>> openCanaries(std::span<const CanarySlot>) const override;
   void describe(BufferFacts&) const override;
 
 private:

@@ -1,10 +1,15 @@
 #pragma once
+#include <backend/canaries.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 namespace rdmagpu::core {
+
+using backend::CanaryPlace;
 
 /// Samples that have something in common.
 struct SampleCount {
@@ -12,11 +17,6 @@ struct SampleCount {
 
   std::size_t number{};
   std::size_t first = none; ///< Offset in the slot.
-
-  void add(std::size_t offset) noexcept {
-    if(number++ == 0)
-      first = offset;
-  }
 };
 
 /// What a look at a slot finds at its sampled places.
@@ -27,33 +27,27 @@ struct Samples {
   SampleCount overwritten{}; ///< Changed ones behind the frame's end.
 };
 
-/// The canaries of one slot of CPU-addressable memory: where they lie, and what was there at the last look.
+/// Where the canaries of one slot lie, and what it means that some of them have changed.
 class SlotCanaries {
 public:
   static constexpr std::size_t minFrameBytes = 8;
   static constexpr std::size_t pageBytes = 4096;
 
   /// `key` chooses the places.
-  SlotCanaries(std::byte* slot, std::size_t frameBytes, std::size_t slotBytes, std::uint64_t key);
+  SlotCanaries(std::size_t frameBytes, std::size_t slotBytes, std::uint64_t key);
 
-  /// Looks, and lays new canaries, which `key` chooses.
-  Samples lay(std::uint64_t key) noexcept;
-  /// Looks at a frame of `bytes` bytes.
-  Samples look(std::size_t bytes) noexcept;
+  std::span<const CanaryPlace> places() const noexcept { return m_places; }
+  /// Of a frame of `bytes` bytes.
+  Samples judge(backend::Canaries::Changed, std::size_t bytes) const noexcept;
 
 private:
-  struct Sample {
-    std::uint64_t last{}; ///< What was there.
-    std::size_t offset{};
-    std::size_t width = sizeof(std::uint64_t); ///< Less only where the slot ends.
-  };
   void addFrame(std::size_t frameBytes, std::uint64_t key);
   void addGuards(std::size_t from, std::size_t to);
-  std::uint64_t read(const Sample&) const noexcept;
+  SampleCount count(backend::Canaries::Changed, bool changed, std::size_t from,
+                    std::size_t to) const noexcept;
 
-  std::byte* m_slot;
-  std::vector<Sample> m_samples; ///< By offset.
-  std::size_t m_inFrame{};       ///< So many lie within the frame, the others behind it.
+  std::vector<CanaryPlace> m_places; ///< By offset.
+  std::size_t m_inFrame{};           ///< So many lie within the frame, the others behind it.
 };
 
 } // namespace rdmagpu::core

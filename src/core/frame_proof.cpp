@@ -4,12 +4,15 @@
 #include <base/library_error.hpp>
 #include <base/log.hpp>
 #include <base/mix.hpp>
+#include <core/buffer_state.hpp>
 #include <core/canaries.hpp>
+#include <core/host_canaries.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -29,21 +32,24 @@ constexpr std::array faultKinds{
     FaultKind{FrameFault::Late, "late", LibraryCode::FrameLate},
     FaultKind{FrameFault::WrongOffset, "wrong-offset", LibraryCode::FrameWrongOffset},
     FaultKind{FrameFault::Short, "short", LibraryCode::FrameShort},
+    FaultKind{FrameFault::Unchecked, "unchecked", LibraryCode::None}, // the log hears what failed
 };
 
 } // namespace
 
 struct FrameProof::Impl {
   struct Slot {
-    core::SlotCanaries canaries;
+    core::SlotCanaries places;
     FrameFinding finding{};
     bool withPeer{}; ///< From arm() to check(): changes are what is wanted.
+    bool laid{true}; ///< Canaries are there, since the last arm().
   };
 
   FrameProofConfig config;
   std::size_t frameBytes{};
   std::shared_ptr<const void> memory;
   std::vector<Slot> slots;
+  std::unique_ptr<backend::Canaries> canaries;
   std::atomic<std::uint64_t> armed{}; ///< Times: each has other canaries.
   std::atomic<std::uint64_t> checks{};
   std::array<std::atomic<std::uint64_t>, faultKinds.size()> faults{};
@@ -54,7 +60,9 @@ struct FrameProof::Impl {
   std::uint64_t count(FrameFault fault) const noexcept {
     return faults[static_cast<std::size_t>(fault)].load(std::memory_order_relaxed);
   }
+  Result<void> open(const RdmaGpuBuffer&);
   FrameFinding found(const char* call, std::uint32_t slot, FrameFinding) noexcept;
+  FrameFinding unchecked(std::uint32_t slot, const Error&) noexcept;
   FrameFinding judgeFrame(const core::Samples&, std::size_t bytes) const noexcept;
 };
 
@@ -74,6 +82,15 @@ FrameFinding FrameProof::Impl::found(const char* call, std::uint32_t slot, Frame
   return finding;
 }
 
+FrameFinding FrameProof::Impl::unchecked(std::uint32_t slot, const Error& reason) noexcept {
+  if(faults[static_cast<std::size_t>(FrameFault::Unchecked)].fetch_add(1, std::memory_order_relaxed) == 0) {
+    Error error = reason;
+    error.slot = static_cast<std::int32_t>(slot);
+    log(LogLevel::Failure, "a slot could not be looked at, or armed; others are only counted", error);
+  }
+  return {FrameFault::Unchecked, 0};
+}
+
 FrameFinding FrameProof::Impl::judgeFrame(const core::Samples& seen, std::size_t bytes) const noexcept {
   if(seen.untouched.number > 0)
     return {seen.changed.number == 0 ? FrameFault::Stale : FrameFault::Torn, seen.untouched.first};
@@ -86,9 +103,15 @@ FrameFinding FrameProof::Impl::judgeFrame(const core::Samples& seen, std::size_t
 
 namespace {
 
+std::byte* onCpu(const RdmaGpuBuffer& buffer, std::size_t slot) noexcept {
+  return static_cast<std::byte*>(cpuAddress(buffer.handoff(slot)));
+}
+
 /// A slot's start is what a write over the end of the slot before reaches, or a frame meant for another slot.
 /// Of its own frame the end is late, or all of it when nothing had come.
 FrameFinding judgeChange(const core::Samples& seen, FrameFault before) noexcept {
+  if(before == FrameFault::Unchecked) // nobody knows what was there
+    return {};
   if(seen.changed.number == 0 && seen.overwritten.number == 0)
     return {};
   if(seen.changed.number == 0)
@@ -119,15 +142,36 @@ Result<FrameProof> FrameProof::make(const RdmaGpuBuffer& slots, const FrameProof
     impl->frameBytes = frameBytes;
     impl->memory = slots.keepAlive(0);
     impl->slots.reserve(slots.slotCount());
+    for(std::size_t i = 0; i < slots.slotCount(); ++i)
+      impl->slots.push_back({.places = {frameBytes, slots.slot(i).size, mix(config.seed + i)}});
+    if(const auto opened = impl->open(slots); !opened)
+      return opened.error();
     for(std::size_t i = 0; i < slots.slotCount(); ++i) {
-      auto* const address = static_cast<std::byte*>(cpuAddress(slots.handoff(i)));
-      if(!address)
-        return libraryError(call, LibraryCode::NotProvable);
-      impl->slots.push_back({{address, frameBytes, slots.slot(i).size, mix(config.seed + i)}});
-      impl->slots.back().canaries.lay(impl->nextKey());
+      if(const auto laid = impl->canaries->lay(i, impl->nextKey()); !laid)
+        return laid.error();
     }
     return FrameProof{std::move(impl)};
   });
+}
+
+/// Where the slots lie: the CPU does it, or the region itself.
+Result<void> FrameProof::Impl::open(const RdmaGpuBuffer& buffer) {
+  if(onCpu(buffer, 0)) {
+    auto host = std::make_unique<core::HostCanaries>();
+    for(std::size_t i = 0; i < slots.size(); ++i)
+      host->add(onCpu(buffer, i), slots[i].places.places());
+    canaries = std::move(host);
+    return {};
+  }
+  const core::BufferState& state = *core::BufferAccess::state(buffer);
+  std::vector<backend::CanarySlot> asked;
+  for(std::size_t i = 0; i < slots.size(); ++i)
+    asked.push_back({.offset = state.offsetInRegion(i), .places = slots[i].places.places()});
+  auto opened = state.regions.front()->openCanaries(asked);
+  if(!opened)
+    return opened.error();
+  canaries = *std::move(opened);
+  return {};
 }
 
 FrameProof::FrameProof(std::unique_ptr<Impl> impl) noexcept : m_impl(std::move(impl)) {}
@@ -139,11 +183,16 @@ FrameFinding FrameProof::arm(std::uint32_t index) noexcept {
   if(index >= slotCount())
     return {};
   Impl::Slot& slot = m_impl->slots[index];
-  const core::Samples seen = slot.canaries.lay(m_impl->nextKey());
+  const auto changed = m_impl->canaries->lay(index, m_impl->nextKey());
   const FrameFault before = std::exchange(slot.finding, {}).fault;
-  if(std::exchange(slot.withPeer, true))
+  const bool unsettled = std::exchange(slot.withPeer, true);
+  slot.laid = changed.has_value();
+  if(!changed)
+    return m_impl->unchecked(index, changed.error());
+  if(unsettled)
     return {};
-  return m_impl->found("FrameProof::arm", index, judgeChange(seen, before));
+  constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
+  return m_impl->found("FrameProof::arm", index, judgeChange(slot.places.judge(*changed, all), before));
 }
 
 FrameFinding FrameProof::check(std::uint32_t index, std::size_t bytes) noexcept {
@@ -152,8 +201,17 @@ FrameFinding FrameProof::check(std::uint32_t index, std::size_t bytes) noexcept 
   Impl::Slot& slot = m_impl->slots[index];
   if(!std::exchange(slot.withPeer, false))
     return slot.finding;
+  if(!slot.laid) {
+    slot.finding = m_impl->unchecked(index, {});
+    return slot.finding;
+  }
+  const auto changed = m_impl->canaries->look(index);
+  if(!changed) {
+    slot.finding = m_impl->unchecked(index, changed.error());
+    return slot.finding;
+  }
   m_impl->checks.fetch_add(1, std::memory_order_relaxed);
-  slot.finding = m_impl->judgeFrame(slot.canaries.look(bytes), bytes);
+  slot.finding = m_impl->judgeFrame(slot.places.judge(*changed, bytes), bytes);
   return m_impl->found("FrameProof::check", index, slot.finding);
 }
 
@@ -161,7 +219,12 @@ FrameFinding FrameProof::recheck(std::uint32_t index) noexcept {
   if(index >= slotCount() || m_impl->slots[index].withPeer)
     return {};
   Impl::Slot& slot = m_impl->slots[index];
-  const core::Samples seen = slot.canaries.look(m_impl->frameBytes);
+  const auto changed = m_impl->canaries->look(index);
+  if(!changed) {
+    slot.finding = m_impl->unchecked(index, changed.error()); // of what comes now nobody knows when it came
+    return slot.finding;
+  }
+  const core::Samples seen = slot.places.judge(*changed, m_impl->frameBytes);
   return m_impl->found("FrameProof::recheck", index, judgeChange(seen, slot.finding.fault));
 }
 
@@ -177,7 +240,8 @@ FrameProofCounters FrameProof::counters() const noexcept {
           .torn = m_impl->count(FrameFault::Torn),
           .late = m_impl->count(FrameFault::Late),
           .wrongOffset = m_impl->count(FrameFault::WrongOffset),
-          .shortFrames = m_impl->count(FrameFault::Short)};
+          .shortFrames = m_impl->count(FrameFault::Short),
+          .unchecked = m_impl->count(FrameFault::Unchecked)};
 }
 
 FaultPolicy FrameProof::onFault() const noexcept { return m_impl ? m_impl->config.onFault : FaultPolicy{}; }

@@ -85,6 +85,7 @@ enum class StreamFlags : std::uint32_t {
 }; ///< Does not wait for the default stream, nor it for this.
 enum class EventFlags : std::uint32_t { DisableTiming = 2 };
 enum class HostRegisterFlags : std::uint32_t { Portable = 1 }; ///< For every context.
+enum class HostAllocFlags : std::uint32_t { DeviceMap = 2 };   ///< The GPU's kernels reach it.
 enum class FlushTarget : std::uint32_t { CurrentContext = 0 };
 enum class FlushScope : std::uint32_t { ToOwner = 100 };
 
@@ -191,6 +192,9 @@ struct Functions {
   Fn<"cuMemcpyDtoHAsync_v2", Status(void*, DevicePtr, std::size_t, Stream)> memcpyDtoHAsync{load};
   Fn<"cuMemHostRegister_v2", Status(void*, std::size_t, HostRegisterFlags)> memHostRegister{load};
   Fn<"cuMemHostUnregister", Status(void*)> memHostUnregister{load};
+  Fn<"cuMemHostAlloc", Status(void**, std::size_t, HostAllocFlags)> memHostAlloc{load};
+  Fn<"cuMemHostGetDevicePointer_v2", Status(DevicePtr*, void*, unsigned)> memHostGetDevicePointer{load};
+  Fn<"cuMemFreeHost", Status(void*)> memFreeHost{load};
 
   Fn<"cuStreamCreate", Status(Stream*, StreamFlags)> streamCreate{load};
   Fn<"cuStreamDestroy_v2", Status(Stream)> streamDestroy{load};

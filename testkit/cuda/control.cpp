@@ -156,5 +156,8 @@ RDMAGPU_STANDIN_API void rdmagpu_standin_cuda_profile(const char* name) {
 /// Whether something was written to device memory and nobody has waited for it.
 RDMAGPU_STANDIN_API int rdmagpu_standin_cuda_unfinished() {
   const std::lock_guard lock{state().mutex};
-  return state().unfinished;
+  int all = state().unfinished;
+  for(const auto& [stream, work] : state().streams)
+    all += work.unfinished;
+  return all;
 }

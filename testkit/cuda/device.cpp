@@ -39,8 +39,10 @@ int deviceOf(Context context) { return context->device; }
 
 void forgetContexts() {
   stack.clear();
-  for(ContextObject& context : primaries)
+  for(ContextObject& context : primaries) {
+    endWorkOf(&context);
     unloadModulesOf(&context);
+  }
   for(int& count : state().retained)
     count = 0;
 }

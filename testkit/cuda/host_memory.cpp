@@ -49,6 +49,7 @@ void forgetRegistrationsOf(Context context) {
 } // namespace rdmagpu::standin::cuda
 
 using namespace rdmagpu::standin::cuda;
+using rdmagpu::driver::cuda::HostAllocFlags;
 using rdmagpu::driver::cuda::HostRegisterFlags;
 
 RDMAGPU_STANDIN_API Status cuMemHostRegister_v2(void* host, std::size_t bytes, HostRegisterFlags flags) {
@@ -76,14 +77,14 @@ RDMAGPU_STANDIN_API Status cuMemHostUnregister(void* host) {
   return giveBack("cuMemHostUnregister", host, false, Status::HostMemoryNotRegistered, call.outcome());
 }
 
-RDMAGPU_STANDIN_API Status cuMemHostAlloc(void** host, std::size_t bytes, unsigned flags) {
+RDMAGPU_STANDIN_API Status cuMemHostAlloc(void** host, std::size_t bytes, HostAllocFlags flags) {
   const Call call{"cuMemHostAlloc"};
   if(call.refused())
     return call.refusal();
   if(const Status status = checkContext(); status != Status::Success)
     return status;
   constexpr unsigned known = 7; // portable, mapped, write-combined
-  if(!host || bytes == 0 || flags > known)
+  if(!host || bytes == 0 || static_cast<unsigned>(flags) > known)
     return Status::InvalidValue;
   void* const made = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if(made == MAP_FAILED)
@@ -99,4 +100,17 @@ RDMAGPU_STANDIN_API Status cuMemFreeHost(void* host) {
   if(call.refused())
     return call.refusal();
   return giveBack("cuMemFreeHost", host, true, Status::InvalidValue, call.outcome());
+}
+
+/// With unified addresses, which every system has that rdmagpu runs on, it is the host's own address.
+RDMAGPU_STANDIN_API Status cuMemHostGetDevicePointer_v2(DevicePtr* device, void* host, unsigned flags) {
+  const Call call{"cuMemHostGetDevicePointer_v2"};
+  if(call.refused())
+    return call.refusal();
+  if(const Status status = checkContext(); status != Status::Success)
+    return status;
+  if(!device || flags != 0 || !registeredOf(number(host)))
+    return Status::InvalidValue;
+  *device = devicePtr(host);
+  return Status::Success;
 }

@@ -96,10 +96,14 @@ std::uint64_t mix(std::uint64_t z) {
   return z ^ (z >> 31);
 }
 
-using Arguments = std::array<std::uint64_t, 3>;
+/// What a kernel is started with.
+struct Start {
+  std::array<std::uint64_t, 6> arguments{};
+  std::uint64_t threads{}; ///< Of all blocks.
+};
 
-bool runChecksum(const Arguments& arguments) {
-  const auto [from, bytes, result] = arguments;
+bool runChecksum(const Start& start) {
+  const auto [from, bytes, result, a, b, c] = start.arguments;
   if(!reaches(from, bytes, readOnly) || !reaches(result, sizeof(std::uint64_t), AccessFlags::ReadWrite) ||
      result % sizeof(std::uint64_t) != 0)
     return false;
@@ -114,8 +118,8 @@ bool runChecksum(const Arguments& arguments) {
   return true;
 }
 
-bool runPoison(const Arguments& arguments) {
-  const auto [to, bytes, key] = arguments;
+bool runPoison(const Start& start) {
+  const auto [to, bytes, key, a, b, c] = start.arguments;
   if(!reaches(to, bytes, AccessFlags::ReadWrite) || to % 16 != 0 || bytes % 16 != 0)
     return false;
   for(std::uint64_t i = 0; i * sizeof(std::uint64_t) < bytes; ++i) {
@@ -125,16 +129,61 @@ bool runPoison(const Arguments& arguments) {
   return true;
 }
 
-/// Kernels of three parameters of 64 bits each. They answer whether they could run.
+/// One of rdmagpu_sample's table.
+struct Place {
+  std::uint64_t last, where;
+};
+
+/// What one thread does. Answers whether the place has changed.
+bool samplePlace(DevicePtr address, std::size_t width, Place& place, const std::uint64_t* canary) {
+  std::uint64_t seen{};
+  std::memcpy(&seen, hostView(address), width);
+  const bool changed = seen != place.last;
+  if(canary) {
+    std::memcpy(hostView(address), canary, width);
+    seen = 0;
+    std::memcpy(&seen, canary, width);
+  }
+  place.last = seen;
+  return changed;
+}
+
+bool runSample(const Start& start) {
+  const auto [slot, table, places, key, lay, changed] = start.arguments;
+  const Registered* const pinned = registeredOf(changed);
+  const bool answers = pinned && registeredOf(changed + start.threads / 8 - 1) == pinned && changed % 4 == 0;
+  if(!answers || table % sizeof(Place) != 0 || start.threads < places ||
+     !reaches(table, places * sizeof(Place), AccessFlags::ReadWrite))
+    return false;
+  auto* const rows = static_cast<Place*>(hostView(table));
+  for(std::uint64_t thread = 0; thread < start.threads; thread += 32) {
+    std::uint32_t bits{};
+    for(std::uint64_t i = thread; i < thread + 32 && i < places; ++i) {
+      const DevicePtr address = slot + (rows[i].where >> 4U);
+      const std::size_t width = rows[i].where & 15U;
+      if(width == 0 || width > 8 || !reaches(address, width, lay ? AccessFlags::ReadWrite : readOnly))
+        return false;
+      const std::uint64_t canary = mix(key + i * step);
+      if(samplePlace(address, width, rows[i], lay ? &canary : nullptr))
+        bits |= std::uint32_t{1} << (i - thread);
+    }
+    std::memcpy(hostView(changed + thread / 8), &bits, sizeof bits);
+  }
+  return true;
+}
+
+/// Kernels whose parameters are 64 bits each. They answer whether they could run.
 struct Kernel {
   std::string_view name;
   unsigned threads; ///< .reqntid
-  bool (*run)(const Arguments&);
+  std::size_t parameters;
+  bool (*run)(const Start&);
 };
 
 constexpr std::array kernels{
-    Kernel{"rdmagpu_checksum", 256, runChecksum},
-    Kernel{"rdmagpu_poison", 256, runPoison},
+    Kernel{"rdmagpu_checksum", 256, 3, runChecksum},
+    Kernel{"rdmagpu_poison", 256, 3, runPoison},
+    Kernel{"rdmagpu_sample", 256, 6, runSample},
 };
 
 bool areGood(Dimensions grid, Dimensions block) {
@@ -145,14 +194,15 @@ bool areGood(Dimensions grid, Dimensions block) {
 }
 
 /// Runs it at once, behind what its stream was given before: nobody can tell from a GPU that is fast.
-Status run(const Kernel& kernel, void** parameters) {
-  Arguments arguments{};
-  for(std::size_t i = 0; i < arguments.size(); ++i)
-    std::memcpy(&arguments[i], parameters[i], sizeof arguments[i]);
-  if(!kernel.run(arguments))
+Status run(const Kernel& kernel, unsigned blocks, Stream stream, void** parameters) {
+  Start start{.threads = std::uint64_t{blocks} * kernel.threads};
+  for(std::size_t i = 0; i < kernel.parameters; ++i)
+    std::memcpy(&start.arguments[i], parameters[i], sizeof start.arguments[i]);
+  if(!kernel.run(start))
     return misuse("cuLaunchKernel", "a kernel would reach memory that is not there, or is not aligned",
                   Status::IllegalAddress);
-  ++state().unfinished;
+  Work& work = state().streams.at(resolve(stream));
+  ++(work.isDefault ? state().unfinished : work.unfinished);
   return Status::Success;
 }
 
@@ -243,5 +293,5 @@ RDMAGPU_STANDIN_API Status cuLaunchKernel(Function function, unsigned gridX, uns
      blockX != kernel->threads || blockY != 1 || blockZ != 1 || !parameters || extra)
     return Status::InvalidValue;
   finishWork(stream);
-  return run(*kernel, parameters);
+  return run(*kernel, gridX, stream, parameters);
 }

@@ -79,6 +79,7 @@ struct Operation {
 struct Work {
   Context context{};
   bool isDefault{};
+  int unfinished{}; ///< Kernels that nobody has waited for; of default streams State has them.
   std::deque<Operation> operations;
 };
 

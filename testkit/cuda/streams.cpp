@@ -81,7 +81,7 @@ Stream resolve(Stream stream) {
   if(handle > legacyStream || !current())
     return stream;
   const auto made = reinterpret_cast<Stream>(current()); // any value that is no other stream's
-  state().streams.try_emplace(made, Work{current(), true, {}});
+  state().streams.try_emplace(made, Work{.context = current(), .isDefault = true, .operations = {}});
   return made;
 }
 
@@ -132,7 +132,7 @@ RDMAGPU_STANDIN_API Status cuStreamCreate(Stream* stream, StreamFlags flags) {
   if(flags != StreamFlags::NonBlocking && flags != StreamFlags{})
     return Status::InvalidValue;
   *stream = reinterpret_cast<Stream>(++state().lastHandle << 4U); // never dereferenced
-  state().streams.emplace(*stream, Work{current(), false, {}});
+  state().streams.emplace(*stream, Work{.context = current(), .operations = {}});
   return Status::Success;
 }
 
@@ -167,8 +167,8 @@ RDMAGPU_STANDIN_API Status cuStreamSynchronize(Stream stream) {
   if(!find(resolve(stream)))
     return Status::InvalidHandle;
   finishWork(stream);
-  if(state().streams.at(resolve(stream)).isDefault)
-    state().unfinished = 0;
+  Work& work = state().streams.at(resolve(stream));
+  (work.isDefault ? state().unfinished : work.unfinished) = 0;
   return Status::Success;
 }
 

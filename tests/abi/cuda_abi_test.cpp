@@ -107,6 +107,9 @@ const std::vector functions{
     FUNCTION(memcpyDtoHAsync, cuMemcpyDtoHAsync_v2),
     FUNCTION(memHostRegister, cuMemHostRegister_v2),
     FUNCTION(memHostUnregister, cuMemHostUnregister),
+    FUNCTION(memHostAlloc, cuMemHostAlloc),
+    FUNCTION(memHostGetDevicePointer, cuMemHostGetDevicePointer_v2),
+    FUNCTION(memFreeHost, cuMemFreeHost),
     FUNCTION(streamCreate, cuStreamCreate),
     FUNCTION(streamDestroy, cuStreamDestroy_v2),
     FUNCTION(streamGetCtx, cuStreamGetCtx),
@@ -248,6 +251,7 @@ TEST(CudaAbi, ChoicesHaveTheHeadersValues) {
   EXPECT_VALUE(StreamFlags::NonBlocking, CU_STREAM_NON_BLOCKING);
   EXPECT_VALUE(EventFlags::DisableTiming, CU_EVENT_DISABLE_TIMING);
   EXPECT_VALUE(HostRegisterFlags::Portable, CU_MEMHOSTREGISTER_PORTABLE);
+  EXPECT_VALUE(HostAllocFlags::DeviceMap, CU_MEMHOSTALLOC_DEVICEMAP);
   EXPECT_VALUE(FlushTarget::CurrentContext, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX);
   EXPECT_VALUE(FlushScope::ToOwner, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER);
   EXPECT_VALUE(orderedForOwner, CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER);

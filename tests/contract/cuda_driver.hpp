@@ -30,8 +30,6 @@ struct CudaDriver {
   driver::Fn<"cuMemFreeAsync", api::Status(api::DevicePtr, api::Stream)> memFreeAsync{functions.load};
   driver::Fn<"cuMemAllocManaged", api::Status(api::DevicePtr*, std::size_t, unsigned)> memAllocManaged{
       functions.load};
-  driver::Fn<"cuMemHostAlloc", api::Status(void**, std::size_t, unsigned)> memHostAlloc{functions.load};
-  driver::Fn<"cuMemFreeHost", api::Status(void*)> memFreeHost{functions.load};
 
   driver::Fn<"cuMemGetAccess", api::Status(unsigned long long*, const api::Location*, api::DevicePtr)>
       memGetAccess{functions.load};

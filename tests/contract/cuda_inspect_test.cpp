@@ -192,12 +192,12 @@ TEST_F(CudaInspect, PinnedHostMemoryHasWhatTheKernelKnowsToo) {
 
 TEST_F(CudaInspect, MemoryThatCudaAllocatedOnTheHostIsPinned) {
   void* host{};
-  ASSERT_EQ(cuda.memHostAlloc(&host, mebibyte, 0), api::Status::Success);
+  ASSERT_EQ(cuda.functions.memHostAlloc(&host, mebibyte, api::HostAllocFlags{}), api::Status::Success);
   const auto told = facts(host, mebibyte);
   EXPECT_EQ(told.kind, MemoryKind::PinnedHost);
   EXPECT_TRUE(told.writable);
   EXPECT_TRUE(told.gpu);
-  EXPECT_EQ(cuda.memFreeHost(host), api::Status::Success);
+  EXPECT_EQ(cuda.functions.memFreeHost(host), api::Status::Success);
 }
 
 TEST_F(CudaInspect, MemoryThatIsPinnedInPartIsTheKernelsToTell) {

@@ -123,6 +123,37 @@ protected:
   }
 };
 
+TEST_F(CudaModulesDeath, KernelThatSamplesIsGivenAllThatItReaches) {
+  const std::string text =
+      std::string{good} + ".visible .entry rdmagpu_sample() .reqntid 256, 1, 1 { ret; }\n";
+  ASSERT_EQ(load(text.c_str()), api::Status::Success);
+  ASSERT_EQ(find("rdmagpu_sample"), api::Status::Success);
+  api::DevicePtr slot{};
+  ASSERT_EQ(cuda.memAlloc(&slot, 8192), api::Status::Success);
+  void* answer{};
+  ASSERT_EQ(cuda.memHostAlloc(&answer, 4096, api::HostAllocFlags::DeviceMap), api::Status::Success);
+  api::DevicePtr seenByGpu{};
+  EXPECT_EQ(cuda.memHostGetDevicePointer(&seenByGpu, answer, 1), api::Status::InvalidValue);
+  EXPECT_EQ(cuda.memHostGetDevicePointer(&seenByGpu, this, 0), api::Status::InvalidValue);
+  ASSERT_EQ(cuda.memHostGetDevicePointer(&seenByGpu, answer, 0), api::Status::Success);
+  const auto sample = [&](std::uint64_t places, std::uint64_t changed, std::uint64_t width) {
+    const std::uint64_t row[2] = {0, width};
+    std::uint64_t table = slot + 4096;
+    std::uint64_t none = 0;
+    EXPECT_EQ(cuda.memcpyHtoD(table, row, sizeof row), api::Status::Success);
+    void* parameters[] = {&slot, &table, &places, &none, &none, &changed};
+    return cuda.launchKernel(m_function, 1, 1, 1, 256, 1, 1, 0, nullptr, parameters, nullptr);
+  };
+  EXPECT_EQ(sample(1, seenByGpu, 8), api::Status::Success);
+  EXPECT_DEATH(sample(1, slot, 8), "would reach memory that is not there") << "no host memory";
+  EXPECT_DEATH(sample(1, seenByGpu + 4096 - 16, 8), "would reach memory") << "an answer for fewer threads";
+  EXPECT_DEATH(sample(257, seenByGpu, 8), "would reach memory") << "fewer threads than places";
+  EXPECT_DEATH(sample(1, seenByGpu, 9), "would reach memory") << "no such width";
+  EXPECT_EQ(cuda.memFreeHost(answer), api::Status::Success);
+  EXPECT_EQ(cuda.memFree(slot), api::Status::Success);
+  EXPECT_EQ(unload(), api::Status::Success);
+}
+
 TEST_F(CudaModulesDeath, MisuseIsNamed) {
   EXPECT_DEATH(static_cast<void>(cuda.moduleUnload(nullptr)), "cuModuleUnload: a module that is not");
   ASSERT_EQ(load(good), api::Status::Success);

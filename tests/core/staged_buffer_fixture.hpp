@@ -34,8 +34,13 @@ inline std::span<std::byte> peerSlot(const StagedBuffer& staged, std::uint32_t s
 /// The peer's part in capture: fills [from, to) of frame `n`.
 inline void fill(const StagedBuffer& staged, std::uint32_t slot, std::uint64_t n, std::size_t from,
                  std::size_t to) {
-  const Bytes frame = frameOf(n, frameBytes);
-  std::memcpy(peerSlot(staged, slot).data() + from, frame.data() + from, to - from);
+  const Bytes bytes = part(frameOf(n, frameBytes), from, to);
+  if(cpuAddress(staged.handoff(slot))) {
+    std::memcpy(peerSlot(staged, slot).data() + from, bytes.data(), bytes.size());
+    return;
+  }
+  const auto written = staged.applicationBuffer().upload(slot, bytes, from); // a GPU's
+  EXPECT_TRUE(written) << written.error().message();
 }
 
 inline std::uint32_t acquireNext(SlotRing& ring) {

@@ -40,6 +40,8 @@ class GpuResults(tree.TreeTest):
         row = {"name": "Check/bytes:8", "ours_us": 1.0, "theirs_us": 2.0, "ratio": 0.5}
         context = {"num_cpus": 16, "first_checksum_us": "30.5"}
         self.write("cuda_checksum.json", json.dumps({"context": context, "benchmarks": [row]}))
+        row = {"name": "ArmAndCheck/bytes:8", "ours_us": 9.0, "theirs_us": 5.0, "ratio": 1.8}
+        self.write("cuda_frame_proof.json", json.dumps({"context": {}, "benchmarks": [row]}))
         self.write("before.txt", "NVIDIA H200, 580.159.04, 0 MiB\n")
         self.write("after.txt", "NVIDIA H200, 580.159.04, 1 MiB\n")
 
@@ -77,6 +79,10 @@ class GpuResults(tree.TreeTest):
         checksum = gpu_results.results(self.root)["checksum"]
         self.assertEqual(checksum["first_checksum_us"], 30.5)
         self.assertEqual(list(checksum["rows"]), ["Check/bytes:8"])
+
+    def test_proof_of_frames_is_told_beside_a_bare_launch(self):
+        rows = gpu_results.results(self.root)["frame_proof"]["rows"]
+        self.assertEqual(rows, {"ArmAndCheck/bytes:8": {"ours_us": 9.0, "theirs_us": 5.0, "ratio": 1.8}})
 
     def test_streaming_is_told_beside_bare_copies(self):
         rows = gpu_results.results(self.root)["streaming"]["rows"]

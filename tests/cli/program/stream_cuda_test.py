@@ -40,6 +40,14 @@ class StreamCuda(ProgramTest):
         self.assertRegex(text, r"(?m)^path +staged \(GPU memory, consumer on the CPU\)$")
         self.assertRegex(text, r"(?m)^moved by +a software device in the GPU's place$")
 
+    def test_frames_are_proven_where_they_lie(self):
+        clip = self.file("clip.y4m", y4m(frames(20, Y4M_FRAME)))
+        for way in ([], ["--preload"], ["--staged"]):
+            proof = self.report(clip, "--proof", *way)["frame_proof"]
+            self.assertEqual((proof["checked"], proof["stale"], proof["torn"], proof["unchecked"]), (20, 0, 0, 0))
+            report = self.report(clip, "--proof=drop", "--peer", "software:tear@6", *way, code=1)
+            self.assertEqual((report["frames"], report["frame_proof"]["torn"], report["mismatches"]), (19, 1, 0))
+
     def test_a_pipe_that_goes_on_for_longer_than_there_are_slots(self):
         payloads = frames(60, Y4M_FRAME)
         for way in DIRECTIONS.values():

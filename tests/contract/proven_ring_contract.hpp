@@ -1,25 +1,20 @@
+#pragma once
+#include <contract/frame_proof_contract.hpp>
 #include <core/staged_buffer_fixture.hpp>
-#include <rdmagpu/frame_proof.hpp>
 
-#include <gtest/gtest.h>
+/// What a StagedBuffer whose frames are proven promises, on either path and wherever the slots lie.
+namespace rdmagpu::prooftest {
 
-#include <optional>
-
-namespace rdmagpu {
-
-inline void PrintTo(FrameFault fault, std::ostream* out) { *out << name(fault); }
-
-namespace stagedtest {
-namespace {
+using namespace stagedtest;
 
 /// What the peer does with a frame's bytes before it publishes it.
 enum class Write { All, Half, Nothing };
 
-/// A staged buffer whose frames are proven, on either path, and the peer's part in it.
-class ProvenRing : public testing::TestWithParam<SlotPath> {
+/// The buffer of a config, its frames proven, and the peer's part in it.
+class ProvenRing : public testing::TestWithParam<StagedBufferConfig> {
 public:
   void make(FaultPolicy onFault, RingPolicy policy = RingPolicy::Fifo) {
-    StagedBufferConfig config = hostConfig(GetParam());
+    StagedBufferConfig config = GetParam();
     config.policy = policy;
     config.proof = FrameProofConfig{.onFault = onFault};
     m_staged.emplace(makeStaged(config));
@@ -57,8 +52,9 @@ private:
   std::optional<StagedBuffer> m_staged;
 };
 
-INSTANTIATE_TEST_SUITE_P(, ProvenRing, testing::Values(SlotPath::Direct, SlotPath::Staged),
-                         [](const auto& test) { return std::string(name(test.param)); });
+inline std::string nameOfPath(const testing::TestParamInfo<StagedBufferConfig>& info) {
+  return name(info.param.path.value_or(SlotPath::Direct));
+}
 
 TEST_P(ProvenRing, GoodFramesPassAndAreCounted) {
   make(FaultPolicy::Drop);
@@ -198,7 +194,7 @@ TEST_P(ProvenRing, FrameThatGrowsBehindACompletionIsCheckedWhenItIsReleased) {
 TEST_P(ProvenRing, ChangeBeforeTheFrameIsTakenIsLate) {
   make(FaultPolicy::Report);
   const std::uint32_t slot = publish(0);
-  const bool checkedAtOnce = GetParam() == SlotPath::Direct;
+  const bool checkedAtOnce = GetParam().path == SlotPath::Direct;
   const FrameFault before = checkedAtOnce ? FrameFault::None : takeNext().fault; // the thread has looked
   fill(staged(), slot, 9, frameBytes - 100, frameBytes);
   const FrameFault after = checkedAtOnce ? takeNext().fault : before;
@@ -260,7 +256,7 @@ TEST_P(ProvenRing, FaultyFrameOnTheLastPathIsDropped) {
   make(FaultPolicy::FailOver);
   const std::uint32_t slot = acquireNext(ring());
   RingStatus status = ring().publish(slot, 0, frameBytes);
-  if(GetParam() == SlotPath::Direct) { // it comes back as other memory, and is not written there either
+  if(GetParam().path == SlotPath::Direct) { // it comes back as other memory, and is not written there either
     EXPECT_EQ(status, RingStatus::Faulty);
     EXPECT_NE(cpuAddress(staged().handoff(slot)), cpuAddress(staged().applicationBuffer().handoff(slot)));
     status = ring().publish(slot, 0, frameBytes);
@@ -269,64 +265,16 @@ TEST_P(ProvenRing, FaultyFrameOnTheLastPathIsDropped) {
   publish(1);
   EXPECT_EQ(pass().sequence, 1U);
   EXPECT_EQ(ring().counters().drops, 1U);
-  EXPECT_EQ(counters().stale, GetParam() == SlotPath::Direct ? 2U : 1U);
+  EXPECT_EQ(counters().stale, GetParam().path == SlotPath::Direct ? 2U : 1U);
 }
 
 TEST_P(ProvenRing, PlayoutIsRefused) {
-  StagedBufferConfig config = hostConfig(GetParam(), SlotFlow::Playout);
+  StagedBufferConfig config = GetParam();
+  config.flow = SlotFlow::Playout;
   config.proof.emplace();
   const auto refused = StagedBuffer::make(config);
   ASSERT_FALSE(refused);
   expectCode(refused.error(), LibraryCode::PlayoutNotProvable);
 }
 
-TEST(ProvenRingConfig, PeerThatTakesNoHostMemoryCannotFailOver) {
-  StagedBufferConfig config = hostConfig({});
-  config.buffer.accepts = {HandoffKind::CudaPointer};
-  config.proof = FrameProofConfig{.onFault = FaultPolicy::FailOver};
-  const auto refused = StagedBuffer::make(config);
-  ASSERT_FALSE(refused);
-  expectCode(refused.error(), LibraryCode::PeerCannotAddress);
-}
-
-TEST(ProvenRingConfig, RingAloneDropsWhereItCannotFailOver) {
-  const RdmaGpuBuffer buffer = hostBuffer(2, frameBytes);
-  auto proof = FrameProof::make(buffer, {.onFault = FaultPolicy::FailOver});
-  ASSERT_TRUE(proof);
-  SlotRing ring = *SlotRing::make({.slotCount = 2, .proof = &*proof});
-  EXPECT_EQ(ring.publish(acquireNext(ring), 0, frameBytes), RingStatus::Ok);
-  EXPECT_EQ(takeStatus(ring), RingStatus::Empty);
-  EXPECT_EQ(ring.counters().drops, 1U);
-}
-
-TEST(ProvenRingConfig, PeerThatCannotAskForOtherMemoryEnds) {
-  StagedBufferConfig config = hostConfig(SlotPath::Direct);
-  config.proof = FrameProofConfig{.onFault = FaultPolicy::FailOver};
-  StagedBuffer staged = makeStaged(config);
-  SoftwarePeer peer =
-      makePeer(staged.applicationBuffer(), {.misbehaviour = Misbehaviour::Tear, .misbehaveAt = 0});
-  Frames source(3, frameBytes);
-  ASSERT_TRUE(peer.startCapture(staged.ring(), source));
-  peer.wait();
-  expectCode(peer.counters().error, LibraryCode::PeerCannotAddress);
-  EXPECT_EQ(takeStatus(staged.ring()), RingStatus::Closed);
-}
-
-TEST(ProvenRingConfig, WithoutAProofThereAreNoCounters) {
-  EXPECT_FALSE(makeStaged(hostConfig(SlotPath::Direct)).proofCounters());
-}
-
-TEST(ProvenRingConfig, RingOfMoreSlotsThanItsProofIsRefused) {
-  const RdmaGpuBuffer buffer = hostBuffer(2, frameBytes);
-  auto proof = FrameProof::make(buffer);
-  ASSERT_TRUE(proof);
-  const auto refused = SlotRing::make({.slotCount = 3, .proof = &*proof});
-  ASSERT_FALSE(refused);
-  expectCode(refused.error(), LibraryCode::RingLargerThanProof);
-  EXPECT_EQ(refused.error().bytes, 3U);
-  EXPECT_EQ(refused.error().available, 2U);
-}
-
-} // namespace
-} // namespace stagedtest
-} // namespace rdmagpu
+} // namespace rdmagpu::prooftest

@@ -1,0 +1,57 @@
+#pragma once
+#include <backend/canaries.hpp>
+#include <backend/cuda_copies.hpp>
+#include <backend/cuda_kernels.hpp>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+namespace rdmagpu::backend::cuda {
+
+struct PinnedTraits {
+  using Type = void*;
+  static constexpr Type empty() noexcept { return nullptr; }
+  static void close(Type) noexcept;
+};
+
+/// Canaries of one region, looked at and laid by a kernel: a launch and a wait for each call. The places and
+/// what was there lie beside the slots, in GPU memory; what has changed is written to pinned host memory.
+class CudaCanaries final : public Canaries {
+public:
+  /// The region keeps the kernels and the memory at `base`, and outlives what is returned. `flush`: a peer's
+  /// writes are not seen without one.
+  static Result<std::unique_ptr<Canaries>> open(const Kernels&, api::DevicePtr base, bool flush,
+                                                std::span<const CanarySlot>);
+
+  CudaCanaries(const KernelInContext& sampler, bool flush) noexcept : m_sampler(sampler), m_flush(flush) {}
+  CudaCanaries(CudaCanaries&&) = delete;
+  ~CudaCanaries() override;
+
+  Result<Changed> look(std::size_t slot) noexcept override;
+  Result<Changed> lay(std::size_t slot, std::uint64_t key) noexcept override;
+
+private:
+  struct Slot {
+    api::DevicePtr data{};
+    api::DevicePtr table{};
+    api::DevicePtr changed{}; ///< Where `bits` is for the GPU.
+    const std::uint32_t* bits{};
+    std::uint64_t places{};
+  };
+  Result<void> prepare(api::DevicePtr base, std::span<const CanarySlot>);
+  Result<void> upload(std::span<const CanarySlot>);
+  Result<void> pin(std::size_t words);
+  Result<Changed> sample(const Slot&, api::Stream, std::uint64_t key, std::uint64_t lay) noexcept;
+
+  KernelInContext m_sampler;
+  bool m_flush;
+  Unique<ScratchTraits> m_tables;
+  Unique<PinnedTraits> m_changed;
+  Unique<StreamTraits> m_looks; // one for each side of a ring: neither waits for what the other started
+  Unique<StreamTraits> m_lays;
+  std::vector<Slot> m_slots;
+  std::atomic<bool> m_mayRun{}; ///< A wait failed.
+};
+
+} // namespace rdmagpu::backend::cuda

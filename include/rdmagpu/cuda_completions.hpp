@@ -14,7 +14,8 @@ namespace rdmagpu {
 ///
 /// A slot has one completion at a time, of the last call that named it: call when the slot is the caller's
 /// to give, just before giving it. Different slots may be named by several threads at once. Must live until
-/// the ring has found its completions done, or is gone; so must the contexts that the work is in.
+/// the ring has found its completions done, or is gone; so must the contexts that the work is in, which may
+/// go before this then.
 ///
 /// Work that failed is done: the failure goes to the log sink. The caller's current context is the same
 /// after every call, the ring's included. Move-only; empty after a move: its calls fail with SlotOutOfRange.

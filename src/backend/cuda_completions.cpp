@@ -15,6 +15,20 @@ namespace cuda = backend::cuda;
 
 struct CudaCompletions::Slots {
   struct Slot {
+    Slot() noexcept = default;
+    Slot(Slot&&) = delete;
+    ~Slot() { drop(); }
+
+    /// Gives the own event back, unless its context has gone.
+    void drop() noexcept {
+      if(!own || cuda::inForkedChild())
+        return;
+      cuda::PushedContext pushed;
+      if(!cuda::enterToRelease(ownsContext, pushed))
+        static_cast<void>(own.release());
+      own.reset();
+    }
+
     cuda::OwnedEvent own; ///< Made when a stream is first named.
     cuda::api::Context ownsContext{};
     cuda::api::Event asked{};     ///< Its own, or the caller's.
@@ -66,6 +80,7 @@ Result<void> record(Slot& slot, cuda::api::Stream stream) noexcept {
       auto event = cuda::makeEvent();
       if(!event)
         return event.error();
+      slot.drop();
       slot.own = *std::move(event);
       slot.ownsContext = *context;
     }

@@ -11,6 +11,21 @@ Result<PrimaryContext> retain(api::Device device) noexcept {
   return PrimaryContext{Retained{context, device}};
 }
 
+bool isGone(const Error& error) noexcept {
+  const auto status = static_cast<api::Status>(error.code);
+  return error.origin == Origin::Cuda &&
+         (status == api::Status::InvalidContext || status == api::Status::ContextIsDestroyed);
+}
+
+/// An event can be made in any context that is there, and waits for nothing.
+Result<void> tryCurrent() noexcept {
+  const api::Functions& cuda = loadedDriver();
+  api::Event event{};
+  if(const auto made = cuda.call(0, cuda.eventCreate, &event, api::EventFlags::DisableTiming); !made)
+    return made;
+  return cuda.call(0, cuda.eventDestroy, event);
+}
+
 } // namespace
 
 void PrimaryContextTraits::close(Retained retained) noexcept {
@@ -39,6 +54,13 @@ Result<void> enter(api::Context context, PushedContext& pushed) noexcept {
     return push;
   pushed = PushedContext{context};
   return {};
+}
+
+bool enterToRelease(api::Context context, PushedContext& pushed) noexcept {
+  const auto entered = enter(context, pushed);
+  const auto usable = entered ? tryCurrent() : entered;
+  logRelease(usable);
+  return usable || !isGone(usable.error());
 }
 
 Result<bool> ContextSource::currentIsOnDevice() const noexcept {

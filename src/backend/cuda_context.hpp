@@ -33,6 +33,10 @@ using PushedContext = Unique<PushedTraits>;
 /// Makes exactly that context current, unless it is already, until `pushed` goes.
 Result<void> enter(api::Context, PushedContext& pushed) noexcept;
 
+/// The same, to release what lives in that context. False where the context has gone, and that with it: then
+/// it is to be forgotten, for its handles may be another's by now.
+bool enterToRelease(api::Context, PushedContext& pushed) noexcept;
+
 /// Runs `body`, which returns a Result<void>, with exactly that context current, as what belongs to one
 /// context wants it.
 template <class Body>

@@ -27,6 +27,13 @@ Result<api::Context> contextFor(const ContextSource& contexts, api::Device devic
   return own;
 }
 
+/// Leaves to a context that has gone what went with it.
+template <class Owner>
+void forget(std::vector<Owner>& owners) noexcept {
+  for(Owner& owner : owners)
+    static_cast<void>(owner.release());
+}
+
 } // namespace
 
 void StreamTraits::close(api::Stream stream) noexcept {
@@ -119,7 +126,11 @@ CudaCopies::~CudaCopies() {
     return;
   const api::Functions& cuda = loadedDriver();
   PushedContext pushed;
-  logRelease(enter(m_context, pushed));
+  if(!enterToRelease(m_context, pushed)) {
+    forget(m_marks);
+    forget(m_own);
+    return;
+  }
   bool certain = true;
   for(const OwnedEvent& event : m_marks) {
     const auto waited = cuda.call(0, cuda.eventSynchronize, event.get());

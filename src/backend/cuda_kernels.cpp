@@ -53,7 +53,11 @@ Kernels::~Kernels() {
   if(!m_module || inForkedChild())
     return;
   PushedContext pushed;
-  logRelease(enter(m_context, pushed));
+  if(!enterToRelease(m_context, pushed)) {
+    static_cast<void>(m_sum.release());
+    static_cast<void>(m_module.release());
+    return;
+  }
   m_sum.reset();
   m_module.reset();
 }

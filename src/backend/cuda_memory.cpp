@@ -169,7 +169,9 @@ PlainMemory::~PlainMemory() {
   if(m_raw == 0 || inForkedChild())
     return;
   const api::Functions& cuda = loadedDriver();
-  logRelease(m_contexts->run(Keep::Yes, [&] { return cuda.call(m_bytes, cuda.memFree, m_raw); }));
+  const auto own = m_contexts->lasting();
+  // In no other context: where its own has gone the address may be another's by now.
+  logRelease(own ? runIn(*own, [&] { return cuda.call(m_bytes, cuda.memFree, m_raw); }) : own.error());
 }
 
 Result<PlainMemory> PlainMemory::allocate(const ContextSource& contexts, std::size_t bytes) {

@@ -16,7 +16,7 @@ bool givesBack(const char* name) {
   for(const char* known :
       {"cuMemUnmap", "cuMemAddressFree", "cuMemRelease", "cuMemFree_v2", "cuCtxPopCurrent_v2",
        "cuDevicePrimaryCtxRelease_v2", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuMemHostUnregister",
-       "cuMemFreeAsync", "cuMemFreeHost", "cuModuleUnload"}) {
+       "cuMemFreeAsync", "cuMemFreeHost", "cuModuleUnload", "cuCtxDestroy_v2"}) {
     if(std::strcmp(name, known) == 0)
       return true;
   }
@@ -51,6 +51,8 @@ Status misuse(const char* call, const char* what, Status answer) {
 void shutDown() {
   state().shutDown = true;
   forgetContexts();
+  state().streams.clear();
+  state().events.clear();
   freeAllPlain();
   freeAllMapped();
 }
@@ -128,6 +130,7 @@ RDMAGPU_STANDIN_API const char* rdmagpu_standin_cuda_ledger() {
   add("events", s.events.size());
   add("registrations", s.registered.size());
   add("modules", s.modules.size());
+  add("contexts", rdmagpu::standin::cuda::createdContexts());
   for(const int count : s.retained)
     add("times a primary context", static_cast<std::size_t>(count));
   return text.c_str();

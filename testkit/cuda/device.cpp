@@ -2,24 +2,74 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <deque>
 
-/// Only its address counts.
+/// Its address is the handle.
 struct rdmagpu::driver::cuda::ContextObject {
-  int device;
+  int device{};
+  bool created{};   ///< By cuCtxCreate: no device's primary one.
+  bool destroyed{}; ///< Then it stays, so that whoever still has the handle is answered.
 };
 
 namespace rdmagpu::standin::cuda {
 namespace {
 
-ContextObject primaries[deviceCount] = {{0}, {1}};
+ContextObject primaries[deviceCount] = {{.device = 0}, {.device = 1}};
 thread_local std::vector<Context> stack;
+
+std::deque<ContextObject>& created() {
+  static auto* const all = new std::deque<ContextObject>; // like state()
+  return *all;
+}
 
 constexpr int busIdBytes = sizeof "0000:3B:00.0";
 
 constexpr int ordinalOf(Device device) noexcept { return static_cast<int>(device); }
 
-bool isAlive(Context context) { return state().retained[context->device] > 0; }
+bool isAlive(Context context) {
+  return context->created ? !context->destroyed : state().retained[context->device] > 0;
+}
+
+bool isPrimary(Context context) { return context >= primaries && context < primaries + deviceCount; }
+
+bool isKnown(Context context) {
+  return isPrimary(context) || std::any_of(created().begin(), created().end(),
+                                           [&](const ContextObject& known) { return &known == context; });
+}
+
+/// Whether a handle can be made current. A primary context that was given back can, as was measured; what
+/// was created and has gone is no context any more.
+Status checkHandle(const char* call, Context context) {
+  if(!isKnown(context))
+    return misuse(call, "what is no context", Status::InvalidContext);
+  return context->destroyed ? Status::InvalidContext : Status::Success;
+}
+
+void endContext(Context context) {
+  endWorkOf(context);
+  unloadModulesOf(context);
+  freeOwnedBy(context);
+}
+
+/// Creates a context and makes it current. `affinity`, `graphics`: whether parameters ask for a part of the
+/// multiprocessors, or for a graphics client's work, which a software device has not.
+Status createContext(Context* context, bool affinity, bool graphics, unsigned flags, Device device) {
+  constexpr unsigned schedules = 7; // spin, yield or block: one of them at most
+  constexpr unsigned known = 0xFF;
+  constexpr auto unsupportedAffinity = static_cast<Status>(224);
+  const unsigned schedule = flags & schedules;
+  if(!isDevice(device))
+    return Status::InvalidDevice;
+  if(!context || (flags & ~known) != 0 || (schedule & (schedule - 1)) != 0)
+    return Status::InvalidValue;
+  if(affinity || graphics)
+    return affinity ? unsupportedAffinity : Status::NotSupported;
+  *context = &created().emplace_back(ContextObject{.device = ordinalOf(device), .created = true});
+  stack.push_back(*context);
+  return Status::Success;
+}
 
 } // namespace
 
@@ -45,6 +95,15 @@ void forgetContexts() {
   }
   for(int& count : state().retained)
     count = 0;
+  for(ContextObject& context : created()) {
+    unloadModulesOf(&context);
+    context.destroyed = true;
+  }
+}
+
+std::size_t createdContexts() {
+  return static_cast<std::size_t>(
+      std::count_if(created().begin(), created().end(), [](const auto& known) { return !known.destroyed; }));
 }
 
 } // namespace rdmagpu::standin::cuda
@@ -220,11 +279,8 @@ RDMAGPU_STANDIN_API Status cuDevicePrimaryCtxRelease_v2(Device device) {
   if(count == 0)
     return misuse("cuDevicePrimaryCtxRelease_v2", "released more often than retained",
                   Status::InvalidContext);
-  if(--count == 0) {
-    endWorkOf(&primaries[ordinalOf(device)]);
-    unloadModulesOf(&primaries[ordinalOf(device)]);
-    freeOwnedBy(&primaries[ordinalOf(device)]);
-  }
+  if(--count == 0)
+    endContext(&primaries[ordinalOf(device)]);
   return call.outcome();
 }
 
@@ -255,6 +311,8 @@ RDMAGPU_STANDIN_API Status cuCtxGetDevice(Device* device) {
     return Status::InvalidValue;
   if(!current())
     return Status::InvalidContext;
+  if(current()->destroyed)
+    return Status::ContextIsDestroyed;
   *device = static_cast<Device>(deviceOf(current()));
   return Status::Success;
 }
@@ -263,6 +321,10 @@ RDMAGPU_STANDIN_API Status cuCtxSetCurrent(Context context) {
   const Call call{"cuCtxSetCurrent"};
   if(call.refused())
     return call.refusal();
+  if(context) {
+    if(const Status status = checkHandle("cuCtxSetCurrent", context); status != Status::Success)
+      return status;
+  }
   if(!stack.empty())
     stack.pop_back();
   if(context)
@@ -276,6 +338,8 @@ RDMAGPU_STANDIN_API Status cuCtxPushCurrent_v2(Context context) {
     return call.refusal();
   if(!context)
     return Status::InvalidValue;
+  if(const Status status = checkHandle("cuCtxPushCurrent_v2", context); status != Status::Success)
+    return status;
   stack.push_back(context);
   return Status::Success;
 }
@@ -289,5 +353,60 @@ RDMAGPU_STANDIN_API Status cuCtxPopCurrent_v2(Context* context) {
   if(context)
     *context = stack.back();
   stack.pop_back();
+  return call.outcome();
+}
+
+RDMAGPU_STANDIN_API Status cuCtxSynchronize() {
+  const Call call{"cuCtxSynchronize"};
+  if(call.refused())
+    return call.refusal();
+  if(const Status status = checkContext(); status != Status::Success)
+    return status;
+  finishWorkOf(current());
+  return Status::Success;
+}
+
+// Each version of it is there for the programs that were built with its header.
+
+RDMAGPU_STANDIN_API Status cuCtxCreate_v2(Context* context, unsigned flags, Device device) {
+  const Call call{"cuCtxCreate_v2"};
+  return call.refused() ? call.refusal() : createContext(context, false, false, flags, device);
+}
+
+RDMAGPU_STANDIN_API Status cuCtxCreate_v3(Context* context, ExecAffinity* affinities, int count,
+                                          unsigned flags, Device device) {
+  const Call call{"cuCtxCreate_v3"};
+  if(call.refused())
+    return call.refusal();
+  if(count < 0 || (count > 0) != (affinities != nullptr))
+    return Status::InvalidValue;
+  return createContext(context, count > 0, false, flags, device);
+}
+
+RDMAGPU_STANDIN_API Status cuCtxCreate_v4(Context* context, ContextParams* params, unsigned flags,
+                                          Device device) {
+  const Call call{"cuCtxCreate_v4"};
+  if(call.refused())
+    return call.refusal();
+  const bool affinity = params && params->affinities;
+  const bool graphics = params && params->graphics;
+  if(params && affinity == graphics) // exactly one is to be named
+    return Status::InvalidValue;
+  return createContext(context, affinity, graphics, flags, device);
+}
+
+RDMAGPU_STANDIN_API Status cuCtxDestroy_v2(Context context) {
+  const Call call{"cuCtxDestroy_v2"};
+  if(call.refused())
+    return call.refusal();
+  if(!context)
+    return Status::InvalidValue;
+  if(!isKnown(context) || !context->created || context->destroyed)
+    return misuse("cuCtxDestroy_v2", "what cuCtxCreate did not make, or is destroyed already",
+                  Status::InvalidContext);
+  endContext(context);
+  context->destroyed = true;
+  if(current() == context) // where it is another thread's current one it stays that
+    stack.pop_back();
   return call.outcome();
 }

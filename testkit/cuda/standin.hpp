@@ -108,6 +108,14 @@ struct LoadedFunction {
   std::string name;
 };
 
+struct ExecAffinity; ///< CUexecAffinityParam
+/// CUctxCreateParams
+struct ContextParams {
+  ExecAffinity* affinities;
+  int affinityCount;
+  void* graphics; ///< CUctxCigParam
+};
+
 struct State {
   std::recursive_mutex mutex;
   const Profile* profile{};
@@ -173,6 +181,8 @@ Status checkStream(Stream);
 void finishWork(Stream);
 /// Whether a copy into or out of that range has not been executed.
 bool deviceMemoryIsInUse(DevicePtr address, std::size_t bytes);
+/// Executes all that the context's streams were given.
+void finishWorkOf(Context);
 /// Executes a context's work, and forgets its streams, events and registrations.
 void endWorkOf(Context);
 /// Takes memory that is no mapping, in the current context.
@@ -189,6 +199,8 @@ void unloadModulesOf(Context);
 void shutDown();
 /// Parts of that.
 void forgetContexts();
+/// How many contexts that cuCtxCreate made are there.
+std::size_t createdContexts();
 void freeAllPlain();
 void freeAllMapped();
 

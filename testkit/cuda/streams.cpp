@@ -21,6 +21,11 @@ Record* find(Event event) {
   return it == all.end() ? nullptr : &it->second;
 }
 
+/// What is told of a handle that is not there; in a context that has gone, that it has.
+Status absent() {
+  return checkContext() == Status::ContextIsDestroyed ? Status::ContextIsDestroyed : Status::InvalidHandle;
+}
+
 void execute(const Operation& operation) {
   switch(operation.kind) {
   case Operation::Kind::Upload:
@@ -104,6 +109,14 @@ bool hostMemoryIsInUse(std::uintptr_t address, std::size_t bytes) {
                          return o.staged.empty() && overlaps(number(o.host), o.bytes, address, bytes);
                        });
   });
+}
+
+void finishWorkOf(Context context) {
+  for(auto& [stream, work] : state().streams) {
+    if(work.context == context)
+      runUpTo(work, 0);
+  }
+  state().unfinished = 0;
 }
 
 void endWorkOf(Context context) {
@@ -218,7 +231,7 @@ RDMAGPU_STANDIN_API Status cuEventQuery(Event event) {
     return call.refusal();
   Record* record = find(event);
   if(!record)
-    return Status::InvalidHandle;
+    return absent();
   if(record->pending && record->questionsLeft-- > 0)
     return Status::NotReady;
   complete(*record);
@@ -231,7 +244,7 @@ RDMAGPU_STANDIN_API Status cuEventSynchronize(Event event) {
     return call.refusal();
   const Record* record = find(event);
   if(!record)
-    return Status::InvalidHandle;
+    return absent();
   if(record->pending)
     complete(*record);
   return Status::Success;

@@ -20,6 +20,15 @@ struct CudaDriver {
   explicit CudaDriver(SymbolSource&);
   api::Functions functions;
   driver::Fn<"cuCtxSetCurrent", api::Status(api::Context)> ctxSetCurrent{functions.load};
+  driver::Fn<"cuCtxCreate_v2", api::Status(api::Context*, unsigned, api::Device)> ctxCreate{functions.load};
+  driver::Fn<"cuCtxCreate_v3", api::Status(api::Context*, void*, int, unsigned, api::Device),
+             driver::Need::Optional>
+      ctxCreateV3{functions.load};
+  driver::Fn<"cuCtxCreate_v4", api::Status(api::Context*, void*, unsigned, api::Device),
+             driver::Need::Optional>
+      ctxCreateV4{functions.load};
+  driver::Fn<"cuCtxDestroy_v2", api::Status(api::Context)> ctxDestroy{functions.load};
+  driver::Fn<"cuCtxSynchronize", api::Status()> ctxSynchronize{functions.load};
   driver::Fn<"cuDevicePrimaryCtxGetState", api::Status(api::Device, unsigned*, int*)> primaryCtxGetState{
       functions.load};
   driver::Fn<"cuMemGetInfo_v2", api::Status(std::size_t*, std::size_t*)> memGetInfo{functions.load};

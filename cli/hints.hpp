@@ -16,14 +16,22 @@ struct ConfigOption {
 };
 
 /// Those fields that hints name, for `stream`.
-inline constexpr std::array streamConfigOptions{ConfigOption{"gpuPin", "--pin-gpu"}};
+inline constexpr std::array streamConfigOptions{
+    ConfigOption{"gpuPin", "--pin-gpu"},
+    ConfigOption{"slotCount", "--slots"},
+};
+
+/// The same for `verify`.
+inline constexpr std::array verifyConfigOptions{
+    ConfigOption{"frameBytes", "--bytes"},
+    ConfigOption{"slotCount", "--slots"},
+};
 
 /// The same for `alloc`.
 inline constexpr std::array allocConfigOptions{
-    ConfigOption{"forbidMemfd", "--no-memfd"},
-    ConfigOption{"gpuPin", "--pin-gpu"},
-    ConfigOption{"ignoreBudget", "--ignore-budget"},
-    ConfigOption{"pcieMapping", "--pcie-mapping"},
+    ConfigOption{"forbidMemfd", "--no-memfd"},     ConfigOption{"frameBytes", "--bytes"},
+    ConfigOption{"gpuPin", "--pin-gpu"},           ConfigOption{"ignoreBudget", "--ignore-budget"},
+    ConfigOption{"pcieMapping", "--pcie-mapping"}, ConfigOption{"slotCount", "--slots"},
 };
 
 /// What to do about an error, in the program's words: for a field of the config its option. A sentence about

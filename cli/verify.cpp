@@ -54,7 +54,9 @@ Json toJson(const VerifyFailure& failure) {
           {"offset", failure.offset},
           {"wrong_bytes", failure.wrongBytes},
           {"untouched", failure.untouched},
-          {"error", failure.error.kind == Errc::None ? Json() : cli::toJson(failureOf(failure.error))}};
+          {"error", failure.error.kind == Errc::None
+                        ? Json()
+                        : cli::toJson(failureOf(failure.error, verifyConfigOptions))}};
 }
 
 Json toJson(const VerifyReport& report, RdmaGpuApi api) {
@@ -91,12 +93,16 @@ std::string toText(const VerifyReport& report, const BufferFacts& facts) {
 std::optional<Failure> failureOf(const VerifyReport& report) {
   for(const Error& error : {report.writeError, report.readError}) {
     if(error.kind != Errc::None)
-      return cli::failureOf(error);
+      return cli::failureOf(error, verifyConfigOptions);
   }
   if(report.write == Answer::Yes && report.read == Answer::Yes)
     return {};
   constexpr std::size_t mostListed = 8;
-  Failure failure{.kind = "Mismatch", .message = "the slots do not hold what was sent"};
+  Failure failure{
+      .kind = "Mismatch",
+      .message = "the slots do not hold what was sent",
+      .hints = {"Run it with '--api host' too: where that is proven, look at the GPU's own errors with "
+                "'nvidia-smi -q -d ECC' and 'dmesg | grep -iE \"nvrm|xid\"'."}};
   const std::size_t shown = std::min(report.failures.size(), mostListed);
   for(std::size_t i = 0; i < shown; ++i)
     failure.message += "\n  " + place(report.failures[i]);
@@ -113,11 +119,12 @@ int runVerify(const VerifyCommand& options) {
   config.accepts = {HandoffKind::HostPointer, HandoffKind::PciMapping};
   const auto buffer = RdmaGpuBuffer::make(config);
   if(!buffer)
-    return fail("verify", options.json, allocationFailure(buffer.error(), options.buffer.api));
+    return fail("verify", options.json,
+                allocationFailure(buffer.error(), options.buffer.api, verifyConfigOptions));
   noteUnusedGpu("verify", options.buffer.gpu, *buffer);
   auto report = verify(*buffer);
   if(!report)
-    return fail("verify", options.json, cli::failureOf(report.error()));
+    return fail("verify", options.json, cli::failureOf(report.error(), verifyConfigOptions));
   if(report->proof.by == Agent::CopyEngine)
     report->proof.by = moverOf(buffer->facts()); // a software device has none
   const auto failure = failureOf(*report);

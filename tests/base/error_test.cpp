@@ -74,6 +74,13 @@ TEST(Error, EveryLibraryCodeHasARuleAndAFinding) {
   EXPECT_GT(code, 20);
 }
 
+TEST(Error, EveryLibraryCodeHasAHint) {
+  for(std::int64_t code = 1; libraryRule(code); ++code) {
+    Error e = libraryError("call", static_cast<LibraryCode>(code));
+    EXPECT_FALSE(e.hints().empty()) << e.codeName << ": add a row to hints.def";
+  }
+}
+
 TEST(Error, EveryNameIsKnown) {
   for(int k = 0; k <= static_cast<int>(Errc::Internal); ++k)
     EXPECT_THAT(name(static_cast<Errc>(k)), Not(HasSubstr("?")));
@@ -111,7 +118,9 @@ TEST(Hints, EveryRowIsReachableAndSaysSomething) {
       EXPECT_STREQ(e.finding, hint.finding);
     }
     if(hint.origin == Origin::Library) {
-      EXPECT_STREQ(libraryError("x", static_cast<LibraryCode>(hint.code)).codeName, hint.codeName);
+      const Error e = libraryError("x", static_cast<LibraryCode>(hint.code));
+      EXPECT_STREQ(e.codeName, hint.codeName);
+      EXPECT_STREQ(e.finding, hint.finding);
     }
   }
 }

@@ -46,6 +46,18 @@ class AllocCuda(ProgramTest):
         self.assertTrue(error["hints"][0].startswith("Leave --pcie-mapping out"))
         self.assertEqual(run(*CUDA, "--pcie-mapping", "try").code, 2, "it needs --export")
 
+    def test_every_failure_of_the_driver_has_a_hint(self):
+        for calls in (1, 3, 10):
+            gone = run(*CUDA, "--json", env={**os.environ, "RDMAGPU_STANDIN_CUDA_SHUT_DOWN_AFTER": str(calls)})
+            self.assertEqual(gone.code, 1)
+            error = gone.json["error"]
+            self.assertEqual(error["code_name"], "CUDA_ERROR_DEINITIALIZED")
+            self.assertRegex(error["hints"][0], "^Start the program again")
+
+    def test_sizes_that_no_memory_has_name_the_options(self):
+        refused = run("alloc", "--api", "cuda", "--slots", "4000000000", "--bytes", "1000000000000000", "--json")
+        self.assertEqual(refused.json["error"]["code_name"], "SizeOverflow")
+        self.assertRegex(refused.json["error"]["hints"][0], "^Set --slots or --bytes lower")
 
 
 class VerifyCuda(ProgramTest):
@@ -67,6 +79,11 @@ class VerifyCuda(ProgramTest):
         self.assertRegex(text, r"(?m)^read +proven")
         self.assertRegex(text, r"(?m)^moved by +a software device in the GPU's place: .* no third-party device$")
         self.assertIn("no hardware path is proven", text)
+
+    def test_failure_of_the_driver_has_a_hint(self):
+        gone = run(*VERIFY, "--json", env={**os.environ, "RDMAGPU_STANDIN_CUDA_SHUT_DOWN_AFTER": "40"})
+        self.assertEqual(gone.code, 1)
+        self.assertTrue(gone.json["error"]["hints"])
 
     def test_gpu_that_no_peer_can_reach_is_refused(self):
         geforce = {**os.environ, "RDMAGPU_STANDIN_CUDA_PROFILE": "geforce"}

@@ -11,7 +11,7 @@ namespace rdmagpu::cli {
 namespace {
 
 /// Of the hints' fields, those that no option sets.
-constexpr std::array<std::string_view, 1> withoutOption{"cudaMemory"};
+constexpr std::array<std::string_view, 2> withoutOption{"cudaMemory", "copyThrough"};
 
 /// An error that has these hints, of the library itself.
 Error errorOf(std::string_view codeName) {
@@ -74,6 +74,18 @@ TEST(Hints, EveryFieldThatAHintNamesIsMapped) {
     const bool known = word.ends_with("()") || std::ranges::count(withoutOption, word) != 0 ||
                        std::ranges::count(allocConfigOptions, word, &ConfigOption::field) != 0;
     EXPECT_TRUE(known) << word << ": name its option in cli/hints.hpp, or say above that it has none";
+  }
+}
+
+/// Findings of which only a program that uses the library can be the cause.
+constexpr std::array<std::string_view, 2> ofProgrammers{"context-gone", "no-vmm"};
+
+TEST(Hints, EveryFailureOfTheSystemOrADriverHasAHintInTheProgram) {
+  for(const Hint& hint : hintTable()) {
+    if(hint.origin == Origin::Library || std::ranges::count(ofProgrammers, hint.finding) != 0)
+      continue;
+    const Error error{.kind = Errc::Internal, .origin = hint.origin, .code = hint.code, .call = hint.call};
+    EXPECT_FALSE(hintsOf(error, allocConfigOptions).empty()) << hint.call << " " << hint.codeName;
   }
 }
 

@@ -93,8 +93,9 @@ std::string allocationAsJson(const Allocation& allocation) {
   const RdmaGpuBuffer& buffer = allocation.buffer;
   Json selection = Json::array();
   for(const Rejected& rejected : buffer.selection())
-    selection.push_back(
-        {{"api", name(rejected.api)}, {"reason", toJson(failureOf(rejected.error, allocConfigOptions))}});
+    selection.push_back({{"api", name(rejected.api)},
+                         {"reason", toJson(withRingAdvice(failureOf(rejected.error, allocConfigOptions),
+                                                          rejected.error, buffer.facts().slotCount))}});
   const auto pcieError = pcieFailure(allocation);
   Json slots = Json::array();
   for(std::size_t i = 0; i < buffer.slotCount(); ++i)
@@ -162,7 +163,8 @@ int hold(const AllocOptions& options) {
 int runAlloc(const AllocOptions& options) {
   auto made = RdmaGpuBuffer::make(options.config());
   if(!made) {
-    const Failure failure = allocationFailure(made.error(), options.buffer.api, allocConfigOptions);
+    const Failure failure =
+        allocationFailure(made.error(), options.buffer.api, options.buffer.slots, allocConfigOptions);
     return fail("alloc", options.json, failure);
   }
   noteUnusedGpu("alloc", options.buffer.gpu, *made);

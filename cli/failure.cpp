@@ -57,8 +57,21 @@ Failure usageFailure(const std::string& command, std::string message) {
               fmt::format("'rdmagpu{}{} --help' lists what there is.", command.empty() ? "" : " ", command)}};
 }
 
-Failure allocationFailure(const Error& error, RdmaGpuApi api, std::span<const ConfigOption> options) {
-  Failure failure = failureOf(error, options);
+Failure withRingAdvice(Failure failure, const Error& error, std::uint32_t slots) {
+  if(std::string_view(error.codeName) != "DeviceBudgetExceeded" || slots == 0 || error.bytes < slots)
+    return failure;
+  const std::uint64_t stride = error.bytes / slots;
+  const std::uint64_t fit = error.available / stride;
+  failure.hints.insert(failure.hints.begin(),
+                       fit == 0 ? fmt::format("Ask for smaller slots: not one of {} bytes fits.", stride)
+                                : fmt::format("Keep the ring shallow: {} slots of {} bytes fit (--slots {}).",
+                                              fit, stride, fit));
+  return failure;
+}
+
+Failure allocationFailure(const Error& error, RdmaGpuApi api, std::uint32_t slots,
+                          std::span<const ConfigOption> options) {
+  Failure failure = withRingAdvice(failureOf(error, options), error, slots);
   if(std::string_view(error.codeName) != "BackendAbsent")
     return failure;
   std::string present;

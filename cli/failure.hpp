@@ -38,7 +38,10 @@ Failure usageFailure(const std::string& command, std::string message);
 
 /// Why a buffer of this API could not be made; a backend that this build lacks is told by name, beside
 /// those that it has.
-Failure allocationFailure(const Error& error, RdmaGpuApi api, std::span<const ConfigOption> options = {});
+Failure allocationFailure(const Error& error, RdmaGpuApi api, std::uint32_t slots,
+                          std::span<const ConfigOption> options);
+/// Where so many slots were too much for a GPU: how many of them fit, as the first hint.
+Failure withRingAdvice(Failure failure, const Error& error, std::uint32_t slots);
 
 /// On stderr, as "rdmagpu: COMMAND: MESSAGE" and a line for each hint.
 void printFailure(const std::string& command, const Failure& failure);

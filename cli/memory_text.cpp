@@ -68,6 +68,8 @@ void addGpuFacts(Lines& lines, const BufferFacts& facts) {
   if(facts.syncMemops != Answer::Unknown)
     lines.emplace_back("SYNC_MEMOPS", withReason(name(facts.syncMemops), facts.syncMemopsError));
   lines.emplace_back("BAR1", bar1Text(facts));
+  if(const auto ring = ringText(facts))
+    lines.emplace_back("ring", *ring);
   lines.emplace_back("peer's writes",
                      facts.writesNeedFlush ? "need a flush to be seen" : "are seen in order");
 }
@@ -110,6 +112,13 @@ std::vector<std::pair<std::string, std::string>> memoryFacts(const RdmaGpuBuffer
   for(const Rejected& rejected : buffer.selection())
     lines.emplace_back("passed over", fmt::format("{}: {}", name(rejected.api), rejected.error.message()));
   return lines;
+}
+
+std::optional<std::string> ringText(const BufferFacts& facts) {
+  constexpr std::uint32_t deep = 16;
+  if(!facts.bar1Slots || *facts.bar1Slots >= deep)
+    return {};
+  return fmt::format("keep it shallow: of these slots BAR1 has room for {}", *facts.bar1Slots);
 }
 
 std::string memoryLine(const BufferFacts& facts) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,9 @@ std::vector<std::pair<std::string, std::string>> memoryFacts(const RdmaGpuBuffer
 
 /// The same in one line: "host, 8 slots of 4194304 bytes, memfd, locked, 4096-byte pages".
 std::string memoryLine(const BufferFacts& facts);
+
+/// For slots so large that BAR1 has room for a few only: how many. Empty where that is no matter.
+std::optional<std::string> ringText(const BufferFacts& facts);
 
 /// "written by a software device"; what has not been tried is left away.
 std::string proofText(const Proof& proof);

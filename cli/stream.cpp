@@ -81,7 +81,7 @@ Step<StreamSlots> allocate(const StreamOptions& options, std::size_t frameBytes)
                : failsOver    ? StreamSlots::failingOver(slotConfig)
                               : StreamSlots::shared(slotConfig);
   if(!slots)
-    return {.failure = allocationFailure(slots.error(), config.api, streamConfigOptions)};
+    return {.failure = allocationFailure(slots.error(), config.api, config.slotCount, streamConfigOptions)};
   noteUnusedGpu("stream", wanted.gpu, slots->application());
   return {.value = std::move(*slots)};
 }

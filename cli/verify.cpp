@@ -119,8 +119,9 @@ int runVerify(const VerifyCommand& options) {
   config.accepts = {HandoffKind::HostPointer, HandoffKind::PciMapping};
   const auto buffer = RdmaGpuBuffer::make(config);
   if(!buffer)
-    return fail("verify", options.json,
-                allocationFailure(buffer.error(), options.buffer.api, verifyConfigOptions));
+    return fail(
+        "verify", options.json,
+        allocationFailure(buffer.error(), options.buffer.api, options.buffer.slots, verifyConfigOptions));
   noteUnusedGpu("verify", options.buffer.gpu, *buffer);
   auto report = verify(*buffer);
   if(!report)

@@ -172,6 +172,8 @@ std::string reportText(const StreamReport& report) {
       {"latency", latencyText(report.latency)},
       {"memory", report.memory ? memoryLine(*report.memory) : "none yet"},
   };
+  if(const auto ring = report.memory ? ringText(*report.memory) : std::nullopt)
+    lines.emplace_back("ring", *ring);
   if(report.staging) {
     lines.emplace_back("peer's memory", memoryLine(report.staging->peer));
     lines.emplace_back("slices", fmt::format("{} bytes or more", report.staging->sliceBytes));

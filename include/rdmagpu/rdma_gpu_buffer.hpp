@@ -161,6 +161,9 @@ struct BufferFacts {
   std::uint64_t bar1Bytes{}; ///< The window through which peers reach the GPU's memory; 0 unknown or none.
   std::optional<std::uint64_t> bar1FreeBytes{}; ///< Of it, before the creation. Empty where it covers all of
                                                 ///< the GPU's memory, and so cannot run out before that does.
+  /// How many slots of this stride that has room for, less a reserve of an eighth: through a small window
+  /// peers reach a shallow ring only. Empty like bar1FreeBytes, and where no peer has to reach the memory.
+  std::optional<std::uint32_t> bar1Slots{};
   Answer directForGpu{};          ///< A GPU uses these very bytes. No: it must copy them into its own memory
                                   ///< first. Unknown for host memory that no GPU's driver has pinned.
   Answer rdmaCapable{};           ///< As the driver reports it; Unknown where there is none to ask.

@@ -6,10 +6,14 @@
 #include <base/log.hpp>
 #include <os/fd_passing.hpp>
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace rdmagpu::backend::cuda {
 namespace {
+
+constexpr std::uint64_t mostSlots = std::numeric_limits<std::uint32_t>::max();
 
 /// A driver that does not offer the mapping, or is older than it, needs another remedy than one that exports
 /// nothing at all.
@@ -87,6 +91,7 @@ Result<RegionPtr> CudaRegion::allocate(const Gpu& gpu, const Bar1& bar1, CudaMem
   }
   region->m_scrub = request.config.scrubOnDestroy;
   region->m_pcieMapping = request.config.pcieMapping;
+  region->m_limitedByBar1 = request.config.rdma != GpuRdma::Off;
   return RegionPtr{std::move(region)};
 }
 
@@ -261,6 +266,9 @@ void CudaRegion::describe(BufferFacts& facts) const {
   }
   facts.bar1Bytes = m_bar1.bytes;
   facts.bar1FreeBytes = m_bar1.freeBytes;
+  if(m_bar1.freeBytes && m_limitedByBar1)
+    facts.bar1Slots = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(lessReserve(*m_bar1.freeBytes) / facts.slotStride, mostSlots));
   facts.directForGpu = Answer::Yes;
   facts.rdmaCapable = m_capable;
   facts.writesNeedFlush = writesNeedFlush();

@@ -57,6 +57,7 @@ private:
   Error m_syncMemopsError{};
   PcieMapping m_pcieMapping{};
   bool m_scrub{};
+  bool m_limitedByBar1{true};
   std::vector<Error> m_tolerated;
 };
 

@@ -71,6 +71,20 @@ TEST_F(CudaBudget, MoreThanItIsRefusedWithTheNumbersUnlessOverridden) {
   EXPECT_TRUE(RdmaGpuBuffer::make(config));
 }
 
+TEST_F(CudaBudget, FactsSayHowManySlotsBar1HasRoomForLessTheReserve) {
+  free(16 * gibibyte, gibibyte / 4);
+  auto config = cudaConfig();
+  config.frameBytes = std::size_t{32} << 20;
+  EXPECT_EQ(*RdmaGpuBuffer::maxSlots(config), 7U);
+  const auto buffer = RdmaGpuBuffer::make(config);
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  EXPECT_EQ(buffer->facts().bar1Slots, 7U);
+  config.rdma = GpuRdma::Off;
+  const auto unreached = RdmaGpuBuffer::make(config);
+  ASSERT_TRUE(unreached) << unreached.error().message();
+  EXPECT_EQ(unreached->facts().bar1Slots, std::nullopt) << "no peer goes through it";
+}
+
 TEST_F(CudaBudget, IsAllThatTheGpuHasWhereNobodyTellsWhatIsFree) {
   answers(false);
   EXPECT_EQ(mostSlots(), 123U);

@@ -60,6 +60,37 @@ class AllocCuda(ProgramTest):
         self.assertRegex(refused.json["error"]["hints"][0], "^Set --slots or --bytes lower")
 
 
+class SmallBar1(ProgramTest):
+    """Of a T4 peers see 256 MiB: seven frames of 32 MiB, less the reserve."""
+
+    T4 = {"env": {**os.environ, "RDMAGPU_STANDIN_CUDA_PROFILE": "t4"}}
+    LARGE = ["alloc", "--api", "cuda", "--bytes", "32M"]
+
+    def test_more_slots_than_fit_are_refused_with_the_depth_that_does(self):
+        refused = run(*self.LARGE, "--slots", "8", "--json", **self.T4)
+        self.assertEqual(refused.code, 1)
+        error = refused.json["error"]
+        self.assertEqual(error["code_name"], "DeviceBudgetExceeded")
+        self.assertEqual(error["hints"][0], "Keep the ring shallow: 7 slots of 33554432 bytes fit (--slots 7).")
+        self.assertIn("hint: Keep the ring shallow: 7 slots", refused.err)
+        huge = run("alloc", "--api", "cuda", "--bytes", "1G", "--json", **self.T4).json["error"]
+        self.assertRegex(huge["hints"][0], "^Ask for smaller slots: not one of 1073741824 bytes fits")
+
+    def test_auto_passes_the_gpu_over_and_says_what_would_have_fitted(self):
+        report = run("alloc", "--bytes", "32M", "--slots", "8", "--json", **self.T4).json
+        self.assertEqual(report["api"], "host")
+        self.assertRegex(report["selection"][0]["reason"]["hints"][0], "^Keep the ring shallow: 7 slots")
+
+    def test_what_fits_says_how_deep_the_ring_may_be(self):
+        fits = [*self.LARGE, "--slots", "7"]
+        self.assertEqual(run(*fits, "--json", **self.T4).json["facts"]["bar1_slots"], 7)
+        self.assertRegex(run(*fits, **self.T4).out, r"(?m)^ring +keep it shallow: .* BAR1 has room for 7$")
+
+    def test_small_frames_and_large_windows_need_no_advice(self):
+        self.assertNotIn("\nring ", run(*CUDA, **self.T4).out)
+        self.assertNotIn("\nring ", run(*self.LARGE).out)
+
+
 class VerifyCuda(ProgramTest):
     def test_both_directions_are_proven_and_no_device(self):
         for profile, memory in (("h200", "vmm"), ("no-vmm-rdma", "mem-alloc")):

@@ -1,5 +1,6 @@
 """Frames through the slots of a GPU, on the stand-in of CUDA's driver."""
 
+import os
 import signal
 import unittest
 
@@ -53,6 +54,14 @@ class StreamCuda(ProgramTest):
         for way in DIRECTIONS.values():
             self.report("-", *way, "--slots", 3, "--out", self.path("out"), input=y4m(payloads))
             self.assertEqual(self.read("out"), b"".join(payloads))
+
+    def test_large_frames_and_a_small_bar1_make_a_shallow_ring(self):
+        t4 = {"env": {**os.environ, "RDMAGPU_STANDIN_CUDA_PROFILE": "t4"}}
+        clip = self.file("clip.raw", frames(1, 22118400)[0])
+        self.assertEqual(self.report(clip, *UHD, **t4)["facts"]["bar1_slots"], 10)
+        self.assertRegex(run("stream", "--api", "cuda", clip, *UHD, **t4).out, r"(?m)^ring +keep it shallow: .* room for 10$")
+        refused = self.report(clip, *UHD, "--slots", 12, code=1, **t4)["error"]
+        self.assertRegex(refused["hints"][0], "^Keep the ring shallow: 10 slots of .* fit \\(--slots 10\\)")
 
     def test_one_slot_is_enough(self):
         clip = self.file("clip.y4m", y4m(frames(30, Y4M_FRAME)))

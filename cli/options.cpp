@@ -126,8 +126,12 @@ void addApi(CLI::App& app, RdmaGpuApi& api) {
 void noteUnusedGpu(const char* command, const GpuSelector& gpu, const RdmaGpuBuffer& buffer) {
   const BufferFacts& facts = buffer.facts();
   const bool used = facts.pinnedBy != PinnedBy::Nobody || facts.pinError.kind != Errc::None;
-  if(!gpu.empty() && buffer.backend() == RdmaGpuApi::HostFallback && !used)
-    printNote(fmt::format("{}: --gpu has no effect: host memory lies on no GPU", command));
+  if(gpu.empty() || buffer.backend() != RdmaGpuApi::HostFallback || used)
+    return;
+  std::string text = fmt::format("{}: --gpu has no effect: host memory lies on no GPU", command);
+  for(const Rejected& rejected : buffer.selection())
+    text += fmt::format("; {}: {}", name(rejected.api), rejected.error.message());
+  printNote(text);
 }
 
 void addGpu(CLI::App& app, GpuSelector& gpu) {

@@ -52,7 +52,7 @@ Failure absentPeer(const PeerOption& peer);
 
 void addApi(CLI::App& app, RdmaGpuApi& api);
 void addGpu(CLI::App& app, GpuSelector& gpu);
-/// Says on stderr that --gpu had no effect, where the slots lie on no GPU.
+/// Says on stderr that --gpu had no effect, where the slots lie on no GPU, and why they do not.
 void noteUnusedGpu(const char* command, const GpuSelector& gpu, const RdmaGpuBuffer& buffer);
 void addGpuPin(CLI::App& app, GpuPin& pin);
 void addSlots(CLI::App& app, std::uint32_t& slots);

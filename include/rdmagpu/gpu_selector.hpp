@@ -8,7 +8,8 @@
 namespace rdmagpu {
 
 /// Which GPU to use. Empty: the backend's first. Several answers must name the same GPU; answers
-/// that contradict each other are InvalidArgument. Backends without a GPU do not read it.
+/// that contradict each other are InvalidArgument. One that is named and is not there is NotFound, under Auto
+/// too. Backends without a GPU do not read it.
 struct GpuSelector {
   std::optional<int> ordinal;                    ///< The API's own numbering.
   std::optional<PciAddress> pci{};               ///< The same in every API.

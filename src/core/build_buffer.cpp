@@ -33,6 +33,22 @@ bool isOfTheRequest(const Error& error) noexcept {
   return error.kind == Errc::InvalidArgument && error.origin == Origin::Library;
 }
 
+/// Whether a GPU was named and is not there. That is a mistake, which Auto must not answer with other memory.
+bool isAbsentGpu(const RdmaGpuBufferConfig& config, const Error& error) noexcept {
+  const bool named = !config.gpu.empty() || config.cudaDevice != 0;
+  return named && error.origin == Origin::Library &&
+         (error.code == static_cast<std::int64_t>(LibraryCode::DeviceOutOfRange) ||
+          error.code == static_cast<std::int64_t>(LibraryCode::DeviceNotFound));
+}
+
+/// The same of a backend that Auto passes over without a try.
+Result<void> checkGpu(const backend::Backend& backend, const RdmaGpuBufferConfig& config) {
+  if(config.gpu.empty() && config.cudaDevice == 0)
+    return {};
+  const auto opened = backend.open(config);
+  return opened || !isAbsentGpu(config, opened.error()) ? Result<void>{} : opened.error();
+}
+
 Result<std::unique_ptr<BufferState>> buildWith(const char* call, const backend::Backend& backend,
                                                const RdmaGpuBufferConfig& config) {
   auto device = backend.open(config);
@@ -123,13 +139,15 @@ Result<std::unique_ptr<BufferState>> build(const char* call, const RdmaGpuBuffer
   std::vector<Rejected> rejected;
   for(const backend::Backend* backend : *backends) {
     const auto mismatch = unfit(call, *backend, config);
+    if(const auto gpu = mismatch ? checkGpu(*backend, config) : Result<void>{}; !gpu)
+      return gpu.error();
     auto state = mismatch ? Result<std::unique_ptr<BufferState>>{*mismatch}
                           : buildWith(call, *backend, whatIsLeft(config, rejected));
     if(state) {
       (*state)->selection = std::move(rejected);
       return state;
     }
-    if(isOfTheRequest(state.error()))
+    if(isOfTheRequest(state.error()) || isAbsentGpu(config, state.error()))
       return state.error();
     rejected.push_back({backend->api(), state.error()});
   }
@@ -146,11 +164,16 @@ Result<std::uint32_t> countSlotsThatFit(const char* call, const RdmaGpuBufferCon
     return backends.error();
   Error last = libraryError(call, LibraryCode::NoBackendFits);
   for(const backend::Backend* backend : *backends) {
-    if(config.api == RdmaGpuApi::Auto && unfit(call, *backend, config))
+    if(config.api == RdmaGpuApi::Auto && unfit(call, *backend, config)) {
+      if(const auto gpu = checkGpu(*backend, config); !gpu)
+        return gpu.error();
       continue;
+    }
     auto device = backend->open(config);
     if(!device) {
       last = device.error();
+      if(isAbsentGpu(config, last))
+        return last;
       continue;
     }
     const auto layout = layOut(call, 1, config.frameBytes, (*device)->slotGranularity());

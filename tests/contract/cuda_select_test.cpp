@@ -45,6 +45,24 @@ TEST(CudaSelection, UuidOfNoGpuIsNotFound) {
   EXPECT_STREQ(refusal(config).codeName, "DeviceNotFound");
 }
 
+TEST(CudaSelection, AGpuThatIsNotThereIsNotFoundUnderAutoToo) {
+  auto config = cudaConfig();
+  config.api = RdmaGpuApi::Auto;
+  config.gpu.ordinal = 99;
+  EXPECT_STREQ(refusal(config).codeName, "DeviceOutOfRange");
+  EXPECT_EQ(refusal(config).bytes, 99U);
+  EXPECT_STREQ(RdmaGpuBuffer::maxSlots(config).error().codeName, "DeviceOutOfRange");
+  config.accepts = {HandoffKind::HostPointer};
+  EXPECT_STREQ(refusal(config).codeName, "DeviceOutOfRange") << "though its memory would not be taken";
+  EXPECT_STREQ(RdmaGpuBuffer::maxSlots(config).error().codeName, "DeviceOutOfRange");
+  config.gpu = {};
+  config.cudaDevice = 99;
+  EXPECT_STREQ(refusal(config).codeName, "DeviceOutOfRange");
+  config.cudaDevice = 0;
+  config.gpu.pci = noSuchPci;
+  EXPECT_STREQ(refusal(config).codeName, "DeviceNotFound");
+}
+
 TEST(CudaSelection, LuidIsNotOfThisSystem) {
   auto config = cudaConfig();
   config.gpu.luid.emplace();
@@ -68,6 +86,24 @@ TEST(CudaSelection, PciAddressFindsTheGpuThatIsListedThere) {
 }
 
 class CudaTwoGpus : public OnCudaStandin {};
+
+TEST_F(CudaTwoGpus, OneThatIsThereAndCannotBeUsedIsAReasonOfAuto) {
+  standin->profile("geforce");
+  auto config = cudaConfig();
+  config.api = RdmaGpuApi::Auto;
+  config.gpu.ordinal = 1;
+  const auto buffer = RdmaGpuBuffer::make(config);
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  EXPECT_EQ(buffer->backend(), RdmaGpuApi::HostFallback);
+  EXPECT_STREQ(buffer->selection().front().error.codeName, "NotRdmaCapable");
+}
+
+TEST_F(CudaTwoGpus, WhereThereIsNoneTheFirstOneIsAReasonOfAuto) {
+  standin->profile("no-device");
+  auto config = cudaConfig();
+  config.api = RdmaGpuApi::Auto;
+  EXPECT_TRUE(RdmaGpuBuffer::make(config));
+}
 
 TEST_F(CudaTwoGpus, WaysToNameOneMustAgree) {
   auto config = cudaConfig();

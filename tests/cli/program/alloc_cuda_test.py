@@ -3,7 +3,7 @@
 import os
 import unittest
 
-from support import ProgramTest, run
+from support import Y4M_FRAME, ProgramTest, frames, run, y4m
 
 VERIFY = ["verify", "--api", "cuda", "--slots", "2", "--bytes", "65536"]
 CUDA = ["alloc", "--api", "cuda", "--slots", "3", "--bytes", "100000"]
@@ -58,6 +58,21 @@ class AllocCuda(ProgramTest):
         refused = run("alloc", "--api", "cuda", "--slots", "4000000000", "--bytes", "1000000000000000", "--json")
         self.assertEqual(refused.json["error"]["code_name"], "SizeOverflow")
         self.assertRegex(refused.json["error"]["hints"][0], "^Set --slots or --bytes lower")
+
+
+class NamedGpu(ProgramTest):
+    def test_one_that_is_not_there_is_an_error_for_auto_too(self):
+        clip = self.file("clip.y4m", y4m(frames(1, Y4M_FRAME)))
+        for command in (["alloc"], ["verify"], ["stream", clip], ["stream", clip, "--staged"]):
+            refused = run(*command, "--gpu", "99", "--json")
+            self.assertEqual(refused.code, 1, command)
+            self.assertEqual(refused.json["error"]["kind"], "NotFound")
+            self.assertIn("asked 99, available 2", refused.err)
+
+    def test_one_that_cannot_be_used_is_passed_over_and_the_note_says_why(self):
+        outcome = run("alloc", "--gpu", "1", env={**os.environ, "RDMAGPU_STANDIN_CUDA_PROFILE": "geforce"})
+        self.assertEqual(outcome.code, 0)
+        self.assertRegex(outcome.err, "--gpu has no effect: host memory lies on no GPU; cuda: .*GPU_DIRECT_RDMA.*device 1")
 
 
 class SmallBar1(ProgramTest):

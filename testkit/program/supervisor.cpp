@@ -204,6 +204,10 @@ int record(const RecordOptions& options) {
 }
 
 int replay(const std::string& tracePath, const std::string& fullPath) {
+  if(!std::ifstream{tracePath}.good()) { // before anything is written
+    std::fprintf(stderr, "rdmagpu-testkit: cannot read %s\n", tracePath.c_str());
+    return workerCannot;
+  }
   const std::string deadlyPath = fullPath + ".left_out";
   if(!std::ofstream{deadlyPath}.good()) {
     std::fprintf(stderr, "rdmagpu-testkit: cannot write %s\n", deadlyPath.c_str());
@@ -217,8 +221,11 @@ int replay(const std::string& tracePath, const std::string& fullPath) {
         std::printf("Recorded with an answer, but not to be called here:\n%s", deadly.c_str());
       return deadly.empty() ? end.code : workerDiffers;
     }
-    if(end.code == workerCannot || end.code == 127)
+    if(end.code == workerCannot || end.code == 127) {
+      std::error_code error;
+      std::filesystem::remove(deadlyPath, error); // a file that is no trace leaves nothing
       return workerCannot;
+    }
     const std::string culprit = findCulprit(fullPath);
     deadly += "  " + culprit + ": " + end.text() + "\n";
     if(culprit.empty())

@@ -115,6 +115,14 @@ class Traces(unittest.TestCase):
         done = run("replay", __file__, "--out", self.trace + ".replayed")
         self.assertEqual(done.returncode, 3)
         self.assertIn("not a trace", done.stderr)
+        self.assertFalse(os.path.exists(self.trace + ".replayed.left_out"))
+
+    def test_file_that_is_not_there_is_told_and_leaves_nothing(self):
+        missing = os.path.join(self.folder.name, "nofile")
+        done = run("replay", missing)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("cannot read " + missing, done.stderr)
+        self.assertEqual([name for name in os.listdir(self.folder.name) if name.startswith("nofile")], [])
 
 
 if __name__ == "__main__":

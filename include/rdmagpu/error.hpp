@@ -2,6 +2,8 @@
 #include <rdmagpu/export.hpp>
 #include <rdmagpu/pci_address.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -60,6 +62,7 @@ struct RDMAGPU_API Error {
   std::int32_t device = -1;        ///< Device ordinal, when there is one.
   std::int32_t slot = -1;          ///< Slot index, when there is one.
   std::optional<PciAddress> pci{}; ///< Of the device that was named, when it was by its address.
+  std::optional<std::array<std::byte, 16>> uuid{}; ///< The same, when it was by its UUID.
 
   /// One line: what failed, the rule it broke, and the numbers. Allocates.
   std::string message() const;

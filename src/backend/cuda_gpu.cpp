@@ -86,6 +86,13 @@ Result<int> findGpu(const char* call, const api::Functions& cuda, int count, Mat
   return libraryError(call, LibraryCode::DeviceNotFound);
 }
 
+/// The error with the name of the GPU that it speaks of.
+Error asNamed(Error error, const GpuSelector& named) {
+  error.pci = named.pci;
+  error.uuid = named.uuid;
+  return error;
+}
+
 Result<int> checkOrdinal(const char* call, int ordinal, int count) {
   if(ordinal >= 0 && ordinal < count)
     return ordinal;
@@ -190,7 +197,7 @@ Result<int> chooseGpu(const char* call, const api::Functions& cuda, const GpuSel
       return PciAddress::parse(*busId) == named.pci;
     });
     if(!at)
-      return at;
+      return asNamed(at.error(), named);
     answers.push_back(*at);
   }
   if(named.uuid) {
@@ -201,7 +208,7 @@ Result<int> chooseGpu(const char* call, const api::Functions& cuda, const GpuSel
       return std::equal(named.uuid->begin(), named.uuid->end(), uuid.bytes);
     });
     if(!at)
-      return at;
+      return asNamed(at.error(), named);
     answers.push_back(*at);
   }
   if(std::any_of(answers.begin(), answers.end(), [&](int i) { return i != answers.front(); }))

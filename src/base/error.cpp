@@ -1,6 +1,8 @@
 #include <base/library_error.hpp>
 #include <rdmagpu/error.hpp>
 
+#include <array>
+#include <cstddef>
 #include <string>
 #include <system_error>
 
@@ -76,6 +78,20 @@ std::string whatFailed(const Error& error) {
   return text + ")";
 }
 
+/// As nvidia-smi writes it.
+std::string textOf(const std::array<std::byte, 16>& uuid) {
+  constexpr const char* digits = "0123456789abcdef";
+  std::string text = "GPU";
+  for(std::size_t i = 0; i < uuid.size(); ++i) {
+    if(i == 0 || i == 4 || i == 6 || i == 8 || i == 10)
+      text += '-';
+    const auto byte = std::to_integer<unsigned>(uuid[i]);
+    text += digits[byte >> 4U];
+    text += digits[byte & 0xFU];
+  }
+  return text;
+}
+
 } // namespace
 
 std::string Error::message() const {
@@ -95,6 +111,8 @@ std::string Error::message() const {
     text += "; slot " + std::to_string(slot);
   if(pci)
     text += "; PCI device " + pci->text();
+  if(uuid)
+    text += "; " + textOf(*uuid);
   return text;
 }
 

@@ -36,13 +36,16 @@ TEST(CudaSelection, PciAddressOfNoGpuIsNotFound) {
   const Error error = refusal(config);
   EXPECT_EQ(error.kind, Errc::NotFound);
   EXPECT_STREQ(error.codeName, "DeviceNotFound");
+  EXPECT_TRUE(error.message().ends_with("; PCI device ffff:ee:00.0")) << error.message();
   EXPECT_FALSE(error.hints().empty());
 }
 
 TEST(CudaSelection, UuidOfNoGpuIsNotFound) {
   auto config = cudaConfig();
   config.gpu.uuid.emplace().fill(std::byte{0x5a});
-  EXPECT_STREQ(refusal(config).codeName, "DeviceNotFound");
+  const Error error = refusal(config);
+  EXPECT_STREQ(error.codeName, "DeviceNotFound");
+  EXPECT_TRUE(error.message().ends_with("; GPU-5a5a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a5a")) << error.message();
 }
 
 TEST(CudaSelection, AGpuThatIsNotThereIsNotFoundUnderAutoToo) {

@@ -155,6 +155,8 @@ Result<RdmaGpuBuffer> RdmaGpuBuffer::attach(int unixSocket) {
     auto received = os::receiveFd(unixSocket, std::as_writable_bytes(std::span{&told, 1}));
     if(!received)
       return received.error();
+    if(received->bytes == 0) // what a closed socket reads as
+      return libraryError(attachCall, LibraryCode::ShareEnded);
     if(received->bytes != sizeof told)
       return libraryError(attachCall, LibraryCode::ShareMalformed, received->bytes, sizeof told);
     return attachTo(std::move(received->fd), told);

@@ -135,10 +135,14 @@ TEST_F(SharedBufferTest, SendingToNobodyIsAnErrorAndNoSignal) {
   EXPECT_STREQ(buffer.share()->send(-1).error().codeName, "EBADF");
 }
 
-TEST_F(SharedBufferTest, ClosedSocketIsAnError) {
+TEST_F(SharedBufferTest, ASenderThatHasClosedTheSocketIsTold) {
   close(sockets[0]);
   sockets[0] = -1;
-  EXPECT_STREQ(RdmaGpuBuffer::attach(sockets[1]).error().codeName, "ShareMalformed");
+  const Error ended = RdmaGpuBuffer::attach(sockets[1]).error();
+  EXPECT_EQ(ended.kind, Errc::Lost);
+  EXPECT_STREQ(ended.codeName, "ShareEnded");
+  EXPECT_EQ(ended.message().find("asked"), std::string::npos) << ended.message();
+  EXPECT_FALSE(ended.hints().empty());
   EXPECT_STREQ(RdmaGpuBuffer::attach(-1).error().codeName, "EBADF");
 }
 

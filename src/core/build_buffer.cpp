@@ -1,4 +1,5 @@
 #include <backend/registry.hpp>
+#include <base/enum_value.hpp>
 #include <base/library_error.hpp>
 #include <core/buffer_state.hpp>
 #include <os/pci.hpp>
@@ -16,6 +17,22 @@ std::optional<Error> unfit(const char* call, const backend::Backend& backend,
                            const RdmaGpuBufferConfig& config) {
   if(backend.api() == RdmaGpuApi::PciP2p || !config.accepts.contains(backend.handoffKind()))
     return libraryError(call, LibraryCode::PeerCannotAddress);
+  return {};
+}
+
+/// Each choice that a backend makes by a value.
+Result<void> checkValues(const RdmaGpuBufferConfig& config) noexcept {
+  const Result<void> checks[] = {
+      checkValue("HostMemory::lock", config.host.lock, PageLock::Off),
+      checkValue("HostMemory::hugePages", config.host.hugePages, HugePages::Require),
+      checkValue("HostMemory::gpuPin", config.host.gpuPin, GpuPin::Require),
+      checkValue("RdmaGpuBufferConfig::cudaMemory", config.cudaMemory, CudaMemory::MemAlloc),
+      checkValue("RdmaGpuBufferConfig::pcieMapping", config.pcieMapping, PcieMapping::Require),
+      checkValue("RdmaGpuBufferConfig::rdma", config.rdma, GpuRdma::Off)};
+  for(const Result<void>& checked : checks) {
+    if(!checked)
+      return checked;
+  }
   return {};
 }
 
@@ -76,6 +93,8 @@ Result<std::span<const backend::Backend* const>> candidates(const char* call, Rd
     return all;
   if(api == RdmaGpuApi::None)
     return libraryError(call, LibraryCode::ApiNone);
+  if(const auto known = checkValue("RdmaGpuBufferConfig::api", api, RdmaGpuApi::PciP2p); !known)
+    return known.error();
   for(std::size_t i = 0; i < all.size(); ++i) {
     if(all[i]->api() == api)
       return all.subspan(i, 1);
@@ -131,6 +150,8 @@ Result<std::unique_ptr<BufferState>> build(const char* call, const RdmaGpuBuffer
   const auto backends = candidates(call, config.api);
   if(!backends)
     return backends.error();
+  if(const auto checked = checkValues(config); !checked)
+    return checked.error();
   if(const auto checked = checkPeer(call, config); !checked)
     return checked.error();
   if(config.api != RdmaGpuApi::Auto)
@@ -162,6 +183,8 @@ Result<std::uint32_t> countSlotsThatFit(const char* call, const RdmaGpuBufferCon
   const auto backends = candidates(call, config.api);
   if(!backends)
     return backends.error();
+  if(const auto checked = checkValues(config); !checked)
+    return checked.error();
   Error last = libraryError(call, LibraryCode::NoBackendFits);
   for(const backend::Backend* backend : *backends) {
     if(config.api == RdmaGpuApi::Auto && unfit(call, *backend, config)) {

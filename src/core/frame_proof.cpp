@@ -1,5 +1,6 @@
 #include <rdmagpu/frame_proof.hpp>
 
+#include <base/enum_value.hpp>
 #include <base/guarded.hpp>
 #include <base/library_error.hpp>
 #include <base/log.hpp>
@@ -132,6 +133,8 @@ Result<FrameProof> FrameProof::make(const RdmaGpuBuffer& slots, const FrameProof
   constexpr const char* call = "FrameProof::make";
   if(!slots.valid())
     return libraryError(call, LibraryCode::BufferEmpty);
+  if(const auto known = checkValue("FrameProofConfig::onFault", config.onFault, FaultPolicy::Drop); !known)
+    return known.error();
   const std::size_t frameBytes = slots.facts().frameBytes;
   if(frameBytes < core::SlotCanaries::minFrameBytes)
     return libraryError(call, LibraryCode::FrameTooSmallToProve, frameBytes,

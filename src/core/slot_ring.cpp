@@ -1,5 +1,6 @@
 #include <rdmagpu/slot_ring.hpp>
 
+#include <base/enum_value.hpp>
 #include <base/library_error.hpp>
 #include <core/slot_ring_impl.hpp>
 #include <os/cpu_relax.hpp>
@@ -59,6 +60,8 @@ Result<SlotRing> SlotRing::make(const SlotRingConfig& config) {
   constexpr const char* call = "SlotRing::make";
   if(config.slotCount == 0)
     return libraryError(call, LibraryCode::SlotCountZero);
+  if(const auto known = checkValue("SlotRingConfig::policy", config.policy, RingPolicy::Newest); !known)
+    return known.error();
   if(config.proof && config.proof->slotCount() < config.slotCount)
     return libraryError(call, LibraryCode::RingLargerThanProof, config.slotCount, config.proof->slotCount());
   try {

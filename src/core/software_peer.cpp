@@ -1,3 +1,4 @@
+#include <base/enum_value.hpp>
 #include <base/guarded.hpp>
 #include <base/library_error.hpp>
 #include <core/peer_job.hpp>
@@ -58,6 +59,10 @@ Result<SoftwarePeer> SoftwarePeer::make(const SoftwarePeerConfig& config) {
   return guarded(call, [&]() -> Result<SoftwarePeer> {
     if(config.slots.empty())
       return libraryError(call, LibraryCode::SlotCountZero);
+    if(const auto known =
+           checkValue("SoftwarePeerConfig::misbehaviour", config.misbehaviour, Misbehaviour::Hold);
+       !known)
+      return known.error();
     if(config.rate.denominator == 0)
       return libraryError(call, LibraryCode::RateInvalid, config.rate.numerator);
     auto impl = std::make_unique<Impl>();

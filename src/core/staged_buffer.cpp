@@ -1,5 +1,6 @@
 #include <rdmagpu/staged_buffer.hpp>
 
+#include <base/enum_value.hpp>
 #include <base/guarded.hpp>
 #include <base/library_error.hpp>
 #include <core/slice_size.hpp>
@@ -94,6 +95,11 @@ const char* name(SlotPath path) noexcept {
 }
 
 Result<void> StagedBuffer::Impl::makeBuffers(const StagedBufferConfig& config) {
+  if(const auto known = checkValue("StagedBufferConfig::flow", config.flow, SlotFlow::Playout); !known)
+    return known;
+  const SlotPath path = config.path.value_or(SlotPath::Staged);
+  if(const auto known = checkValue("StagedBufferConfig::path", path, SlotPath::Staged); !known)
+    return known;
   auto made = RdmaGpuBuffer::make(applicationConfig(config));
   if(!made)
     return made.error();

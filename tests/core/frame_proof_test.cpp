@@ -38,6 +38,9 @@ TEST(FrameProof, BadRequestsAreRefused) {
   expectCode(errorFor(RdmaGpuBuffer{}), LibraryCode::BufferEmpty);
   const Error small = errorFor(hostBuffer(1, 7));
   expectCode(small, LibraryCode::FrameTooSmallToProve);
+  const auto unknown = FrameProof::make(hostBuffer(1, 4096), {.onFault = FaultPolicy{9}});
+  ASSERT_FALSE(unknown);
+  expectCode(unknown.error(), LibraryCode::ValueUnknown);
   EXPECT_EQ(small.bytes, 7U);
 }
 

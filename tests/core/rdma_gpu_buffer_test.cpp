@@ -48,6 +48,29 @@ TEST(RdmaGpuBuffer, EmptyOneAnswersEveryQuestion) {
   buffer.destroy();
 }
 
+TEST(RdmaGpuBuffer, AValueThatItsTypeDoesNotNameIsRefused) {
+  const auto expectRefused = [](const char* field, auto change) {
+    for(const RdmaGpuApi api : {RdmaGpuApi::HostFallback, RdmaGpuApi::Auto}) {
+      RdmaGpuBufferConfig config = host;
+      config.api = api;
+      change(config);
+      const Error error = RdmaGpuBuffer::make(config).error();
+      EXPECT_EQ(error.kind, Errc::InvalidArgument) << field;
+      EXPECT_STREQ(error.codeName, "ValueUnknown") << field;
+      EXPECT_STREQ(error.call, field);
+      EXPECT_EQ(error.bytes, 9U);
+      EXPECT_STREQ(RdmaGpuBuffer::maxSlots(config).error().codeName, "ValueUnknown") << field;
+    }
+  };
+  expectRefused("RdmaGpuBufferConfig::api", [](auto& c) { c.api = RdmaGpuApi{9}; });
+  expectRefused("RdmaGpuBufferConfig::cudaMemory", [](auto& c) { c.cudaMemory = CudaMemory{9}; });
+  expectRefused("RdmaGpuBufferConfig::pcieMapping", [](auto& c) { c.pcieMapping = PcieMapping{9}; });
+  expectRefused("RdmaGpuBufferConfig::rdma", [](auto& c) { c.rdma = GpuRdma{9}; });
+  expectRefused("HostMemory::lock", [](auto& c) { c.host.lock = PageLock{9}; });
+  expectRefused("HostMemory::hugePages", [](auto& c) { c.host.hugePages = HugePages{9}; });
+  expectRefused("HostMemory::gpuPin", [](auto& c) { c.host.gpuPin = GpuPin{9}; });
+}
+
 TEST(RdmaGpuBuffer, UnnamedAndAbsentBackendsAreRefused) {
   RdmaGpuBufferConfig config = host;
   config.api = RdmaGpuApi::None;

@@ -12,6 +12,12 @@ using testing::AllOf;
 using testing::Field;
 using testing::StrEq;
 
+TEST(SlotRing, RefusesAPolicyThatThereIsNot) {
+  const auto ring = SlotRing::make({.slotCount = 1, .policy = RingPolicy{9}});
+  ASSERT_FALSE(ring);
+  EXPECT_STREQ(ring.error().codeName, "ValueUnknown");
+}
+
 TEST(SlotRing, RefusesZeroSlots) {
   const Result<SlotRing> ring = SlotRing::make({0, RingPolicy::Fifo});
   ASSERT_FALSE(ring);

@@ -21,6 +21,12 @@ Error makeError(const SoftwarePeerConfig& config) {
   return peer ? Error{} : peer.error();
 }
 
+TEST(SoftwarePeer, RefusesAMisbehaviourThatThereIsNot) {
+  PeerSlot slot{};
+  expectCode(makeError({.slots = std::span{&slot, 1}, .misbehaviour = Misbehaviour{9}}),
+             LibraryCode::ValueUnknown);
+}
+
 TEST(SoftwarePeer, NeedsASlot) { expectCode(makeError({}), LibraryCode::SlotCountZero); }
 
 TEST(SoftwarePeer, RefusesWhatACpuCannotAddressAndNamesTheSlot) {

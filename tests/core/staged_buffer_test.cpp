@@ -33,6 +33,17 @@ TEST(StagedBuffer, DirectWhereThePeerCannotReachIsRefusedWithTheReason) {
   expectCode(made.error(), LibraryCode::PeerCannotAddress);
 }
 
+TEST(StagedBuffer, ValuesThatTheirTypesDoNotNameAreRefused) {
+  auto config = hostConfig({});
+  config.flow = SlotFlow{9};
+  const auto flow = StagedBuffer::make(config);
+  ASSERT_FALSE(flow);
+  expectCode(flow.error(), LibraryCode::ValueUnknown);
+  const auto path = StagedBuffer::make(hostConfig(SlotPath{9}));
+  ASSERT_FALSE(path);
+  expectCode(path.error(), LibraryCode::ValueUnknown);
+}
+
 TEST(StagedBuffer, PeerThatReachesNeitherIsRefused) {
   auto config = hostConfig({});
   config.buffer.accepts = {HandoffKind::CudaPointer};

@@ -30,8 +30,8 @@ public:
   /// Done once all that the stream has been given so far is. Of a default stream: that of the current
   /// context.
   Result<RingCompletion> after(std::uint32_t slot, CudaStream stream);
-  /// Done once the event is. It is asked in the context that is current now, if one is, and must neither
-  /// be recorded anew nor destroyed before it was found done.
+  /// Done once the event is; null is refused. It is asked in the context that is current now, if one is, and
+  /// must neither be recorded anew nor destroyed before it was found done.
   Result<RingCompletion> after(std::uint32_t slot, CudaEvent event);
 
 private:

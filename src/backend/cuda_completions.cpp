@@ -125,6 +125,8 @@ Result<RingCompletion> CudaCompletions::after(std::uint32_t index, CudaEvent eve
   const auto context = currentContext();
   if(!context)
     return atSlot(context.error(), index);
+  if(!event.value)
+    return atSlot(libraryError("CudaCompletions::after", LibraryCode::EventNull), index);
   Slots::Slot& slot = m_slots->all[index];
   slot.asked = static_cast<cuda::api::Event>(event.value);
   slot.context = *context;

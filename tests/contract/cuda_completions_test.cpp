@@ -68,6 +68,16 @@ protected:
   std::optional<CallersStream> stream;
 };
 
+TEST_F(CudaCompletionsTest, ANullEventIsRefused) {
+  auto completions = makeCompletions();
+  const auto refused = completions.after(1, CudaEvent{});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, Errc::InvalidArgument);
+  EXPECT_STREQ(refused.error().codeName, "EventNull");
+  EXPECT_EQ(refused.error().slot, 1);
+  EXPECT_FALSE(refused.error().hints().empty());
+}
+
 TEST_F(CudaCompletionsTest, SlotIsHandedOverAfterTheStreamsWork) {
   auto completions = makeCompletions();
   auto ring = SlotRing::make({.slotCount = 2});

@@ -246,6 +246,7 @@ void addSlotOptions(CLI::App& app, AllocOptions& options) {
   addSlots(app, options.buffer.slots);
   addBytes(app, options.buffer.bytes);
   addGpu(app, options.buffer.gpu);
+  addCudaMemory(app, options.buffer.cudaMemory);
   addParsed(app, "--peer-pci", options.peer, parsePci,
             "Where the peer is on the PCI bus: the nearest GPU or memory is taken")
       ->type_name("PCI")

@@ -1,6 +1,7 @@
 #include "hints.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstddef>
 #include <optional>
@@ -18,6 +19,18 @@ bool isCamelCase(std::string_view word) noexcept {
          std::any_of(word.begin(), word.end(), isUpper);
 }
 
+/// Values of fields, and how the options spell them.
+constexpr std::array values{ConfigOption{"Auto", "auto"}, ConfigOption{"Vmm", "vmm"},
+                            ConfigOption{"MemAlloc", "mem-alloc"}};
+
+std::string spellValues(std::string text) {
+  for(const ConfigOption& value : values) {
+    for(std::size_t at = 0; (at = text.find(value.field, at)) != std::string::npos; at += value.option.size())
+      text.replace(at, value.field.size(), value.option);
+  }
+  return text;
+}
+
 /// Empty when some word of it has no counterpart in the program.
 std::optional<std::string> translate(std::string_view sentence, std::span<const ConfigOption> options) {
   std::string text;
@@ -30,7 +43,7 @@ std::optional<std::string> translate(std::string_view sentence, std::span<const 
     text.append(sentence.substr(0, at)).append(known->option);
     sentence.remove_prefix(at + word.size());
   }
-  return text.append(sentence);
+  return spellValues(text.append(sentence));
 }
 
 } // namespace

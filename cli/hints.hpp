@@ -17,21 +17,27 @@ struct ConfigOption {
 
 /// Those fields that hints name, for `stream`.
 inline constexpr std::array streamConfigOptions{
+    ConfigOption{"cudaMemory", "--cuda-memory"},
     ConfigOption{"gpuPin", "--pin-gpu"},
     ConfigOption{"slotCount", "--slots"},
 };
 
 /// The same for `verify`.
 inline constexpr std::array verifyConfigOptions{
+    ConfigOption{"cudaMemory", "--cuda-memory"},
     ConfigOption{"frameBytes", "--bytes"},
     ConfigOption{"slotCount", "--slots"},
 };
 
 /// The same for `alloc`.
 inline constexpr std::array allocConfigOptions{
-    ConfigOption{"forbidMemfd", "--no-memfd"},     ConfigOption{"frameBytes", "--bytes"},
-    ConfigOption{"gpuPin", "--pin-gpu"},           ConfigOption{"ignoreBudget", "--ignore-budget"},
-    ConfigOption{"pcieMapping", "--pcie-mapping"}, ConfigOption{"slotCount", "--slots"},
+    ConfigOption{"cudaMemory", "--cuda-memory"},
+    ConfigOption{"forbidMemfd", "--no-memfd"},
+    ConfigOption{"frameBytes", "--bytes"},
+    ConfigOption{"gpuPin", "--pin-gpu"},
+    ConfigOption{"ignoreBudget", "--ignore-budget"},
+    ConfigOption{"pcieMapping", "--pcie-mapping"},
+    ConfigOption{"slotCount", "--slots"},
 };
 
 /// What to do about an error, in the program's words: for a field of the config its option. A sentence about

@@ -77,6 +77,7 @@ RdmaGpuBufferConfig BufferOptions::config() const {
   config.frameBytes = bytes;
   config.gpu = gpu;
   config.host.gpuPin = gpuPin;
+  config.cudaMemory = cudaMemory;
   return config;
 }
 
@@ -139,6 +140,21 @@ void addGpu(CLI::App& app, GpuSelector& gpu) {
       app, "--gpu", gpu, parseGpu,
       "Which GPU, by its number in the API or by PCI address such as 65:00.0 (default: the API's first)")
       ->type_name("N|PCI")
+      ->group("Slots");
+}
+
+void addCudaMemory(CLI::App& app, CudaMemory& memory) {
+  const auto parse = [](const std::string& text) -> Expected<CudaMemory> {
+    for(const CudaMemory known : {CudaMemory::Auto, CudaMemory::Vmm, CudaMemory::MemAlloc}) {
+      if(text == name(known))
+        return known;
+    }
+    return badValue(fmt::format("{} is none of auto, vmm, mem-alloc", quote(text)));
+  };
+  addParsed(app, "--cuda-memory", memory, parse,
+            "CUDA: how the memory is allocated: auto (default: vmm where the driver offers it with RDMA), "
+            "vmm (virtual memory management), or mem-alloc (cuMemAlloc)")
+      ->type_name("KIND")
       ->group("Slots");
 }
 

@@ -35,6 +35,7 @@ struct BufferOptions {
   std::uint32_t slots{8};
   std::size_t bytes{4147200}; ///< One picture of 1920x1080 in uyvy422.
   GpuPin gpuPin{GpuPin::Off};
+  CudaMemory cudaMemory{CudaMemory::Auto};
 
   RdmaGpuBufferConfig config() const;
 };
@@ -54,6 +55,7 @@ void addApi(CLI::App& app, RdmaGpuApi& api);
 void addGpu(CLI::App& app, GpuSelector& gpu);
 /// Says on stderr that --gpu had no effect, where the slots lie on no GPU, and why they do not.
 void noteUnusedGpu(const char* command, const GpuSelector& gpu, const RdmaGpuBuffer& buffer);
+void addCudaMemory(CLI::App& app, CudaMemory& memory);
 void addGpuPin(CLI::App& app, GpuPin& pin);
 void addSlots(CLI::App& app, std::uint32_t& slots);
 void addBytes(CLI::App& app, std::size_t& bytes);

@@ -151,6 +151,7 @@ Command addVerify(CLI::App& program) {
   addSlots(*app, options->buffer.slots);
   addBytes(*app, options->buffer.bytes);
   addGpu(*app, options->buffer.gpu);
+  addCudaMemory(*app, options->buffer.cudaMemory);
   addJson(*app, options->json);
   app->footer("Examples:\n  rdmagpu verify\n  rdmagpu verify --api host --slots 64 --bytes 1M --json\n"
               "  rdmagpu verify --api cuda\n"

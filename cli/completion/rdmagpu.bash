@@ -17,6 +17,7 @@ _rdmagpu() {
   --api) COMPREPLY=($(compgen -W "$apis" -- "$current")) && return ;;
   --lock) COMPREPLY=($(compgen -W "try require off" -- "$current")) && return ;;
   --huge-pages | --pin-gpu | --pcie-mapping) COMPREPLY=($(compgen -W "off try require" -- "$current")) && return ;;
+  --cuda-memory) COMPREPLY=($(compgen -W "auto vmm mem-alloc" -- "$current")) && return ;;
   --pix)
     COMPREPLY=($(compgen -W "uyvy422 yuyv422 v210 nv12 p010le yuv420p yuv422p yuv422p10le bgra rgba rgb24 gray" \
       -- "$current")) && return
@@ -38,14 +39,14 @@ _rdmagpu() {
   case $command in
   list) options="--help --json" ;;
   alloc)
-    options="--help --api --slots --bytes --gpu --peer-pci --zero --scrub --ignore-budget --lock --huge-pages
-      --node --pin-gpu --no-memfd --export --pcie-mapping --all --hold --json"
+    options="--help --api --slots --bytes --gpu --cuda-memory --peer-pci --zero --scrub --ignore-budget --lock
+      --huge-pages --node --pin-gpu --no-memfd --export --pcie-mapping --all --hold --json"
     ;;
   stream)
-    options="--help --pix --size --bytes --frames --preload --loop --api --slots --gpu --pin-gpu --playout --staged
-      --proof --rate --mode --peer --check --out --json"
+    options="--help --pix --size --bytes --frames --preload --loop --api --slots --gpu --cuda-memory --pin-gpu
+      --playout --staged --proof --rate --mode --peer --check --out --json"
     ;;
-  verify) options="--help --peer --api --slots --bytes --gpu --json" ;;
+  verify) options="--help --peer --api --slots --bytes --gpu --cuda-memory --json" ;;
   *) options="--help --version list alloc stream verify" ;;
   esac
   if [[ $command == stream && $current != -* ]]; then

@@ -143,6 +143,7 @@ CLI::App* addStreamOptions(CLI::App& program, StreamOptions& options) {
   addApi(*app, options.buffer.api);
   addSlots(*app, options.buffer.slots);
   addGpu(*app, options.buffer.gpu);
+  addCudaMemory(*app, options.buffer.cudaMemory);
   addGpuPin(*app, options.buffer.gpuPin);
   addTransport(*app, options);
   addResult(*app, options);

@@ -60,6 +60,26 @@ class AllocCuda(ProgramTest):
         self.assertRegex(refused.json["error"]["hints"][0], "^Set --slots or --bytes lower")
 
 
+class KindOfMemory(ProgramTest):
+    def test_is_the_one_that_was_asked_for_in_each_command(self):
+        clip = self.file("clip.y4m", y4m(frames(1, Y4M_FRAME)))
+        for kind in ("vmm", "mem-alloc"):
+            wanted = ["--api", "cuda", "--cuda-memory", kind]
+            for command in (["alloc"], ["stream", clip], ["stream", clip, "--staged"]):
+                self.assertEqual(run(*command, *wanted, "--json").json["facts"]["cuda_memory"], kind)
+            self.assertIn(f"cuda {kind}, ", run("verify", *wanted).out)
+        self.assertEqual(run("alloc", "--api", "cuda", "--cuda-memory", "auto", "--json").json["facts"]["cuda_memory"], "vmm")
+        self.assertFails(run("alloc", "--cuda-memory", "Vmm"), 2, "'Vmm' is none of auto, vmm, mem-alloc")
+
+    def test_one_that_is_not_offered_says_which_is(self):
+        clip = self.file("clip.y4m", y4m(frames(1, Y4M_FRAME)))
+        none = {"env": {**os.environ, "RDMAGPU_STANDIN_CUDA_PROFILE": "no-vmm"}}
+        wanted = ["--api", "cuda", "--cuda-memory", "vmm", "--json"]
+        for command in (["alloc"], ["verify"], ["stream", clip], ["stream", clip, "--staged"]):
+            error = run(*command, *wanted, **none).json["error"]
+            self.assertRegex(error["hints"][0], "^Set --cuda-memory to mem-alloc, or to auto", command)
+
+
 class NamedGpu(ProgramTest):
     def test_one_that_is_not_there_is_an_error_for_auto_too(self):
         clip = self.file("clip.y4m", y4m(frames(1, Y4M_FRAME)))

@@ -41,7 +41,7 @@ class Completion(ProgramTest):
 
     def test_bash_offers_values_that_the_program_takes(self):
         clip = self.file("clip.raw", bytes(4096))
-        for option in ("--lock", "--huge-pages", "--pin-gpu", "--api"):
+        for option in ("--lock", "--huge-pages", "--pin-gpu", "--cuda-memory", "--api"):
             for value in bash_answers(["alloc", option, ""]):
                 self.assertNotEqual(run("alloc", "--slots", 1, "--bytes", 1, option, value).code, 2, (option, value))
         for value in bash_answers(["alloc", "--pcie-mapping", ""]):

@@ -1,5 +1,4 @@
 #include <backend/cuda_canaries.hpp>
-#include <backend/cuda_kernels_ptx.hpp>
 
 #include <utility>
 
@@ -40,7 +39,8 @@ Result<std::unique_ptr<Canaries>> CudaCanaries::open(const Kernels& kernels, api
   if(!sampler)
     return sampler.error();
   auto canaries = std::make_unique<CudaCanaries>(*sampler, flush);
-  const auto prepared = runIn(sampler->context, [&] { return canaries->prepare(base, slots); });
+  const std::vector<SampledPlace> table = canaries->layOut(base, slots);
+  const auto prepared = runIn(sampler->context, [&] { return canaries->prepare(table); });
   if(!prepared)
     return prepared.error();
   return std::unique_ptr<Canaries>{std::move(canaries)};
@@ -51,7 +51,13 @@ CudaCanaries::~CudaCanaries() {
     return;
   const api::Functions& cuda = loadedDriver();
   PushedContext pushed;
-  logRelease(enter(m_sampler.context, pushed));
+  if(!enterToRelease(m_sampler.context, pushed)) {
+    for(auto* const stream : {&m_looks, &m_lays})
+      static_cast<void>(stream->release());
+    static_cast<void>(m_changed.release());
+    static_cast<void>(m_tables.release());
+    return;
+  }
   if(m_mayRun) {
     for(const auto* stream : {&m_looks, &m_lays})
       logRelease(cuda.call(0, cuda.streamSynchronize, stream->get()));
@@ -62,14 +68,24 @@ CudaCanaries::~CudaCanaries() {
   m_tables.reset();
 }
 
-Result<void> CudaCanaries::prepare(api::DevicePtr base, std::span<const CanarySlot> slots) {
-  std::size_t words{};
+/// The slots' tables one after the other. What was at a place is not known before the first look.
+std::vector<SampledPlace> CudaCanaries::layOut(api::DevicePtr base, std::span<const CanarySlot> slots) {
+  std::vector<SampledPlace> table;
+  m_slots.reserve(slots.size());
   for(const CanarySlot& slot : slots) {
     m_slots.push_back({.data = base + slot.offset, .places = slot.places.size()});
-    words += wordsFor(slot.places.size());
+    for(const CanaryPlace& place : slot.places)
+      table.push_back({.where = place.offset << widthBits | place.width});
   }
-  if(const auto uploaded = upload(slots); !uploaded)
+  return table;
+}
+
+Result<void> CudaCanaries::prepare(std::span<const SampledPlace> table) noexcept {
+  if(const auto uploaded = upload(table); !uploaded)
     return uploaded;
+  std::size_t words{};
+  for(const Slot& slot : m_slots)
+    words += wordsFor(slot.places);
   if(const auto pinned = pin(words); !pinned)
     return pinned;
   for(auto* const owner : {&m_looks, &m_lays}) {
@@ -81,15 +97,9 @@ Result<void> CudaCanaries::prepare(api::DevicePtr base, std::span<const CanarySl
   return {};
 }
 
-/// The tables one after the other. What was at a place is not known before the first look.
-Result<void> CudaCanaries::upload(std::span<const CanarySlot> slots) {
+Result<void> CudaCanaries::upload(std::span<const SampledPlace> table) noexcept {
   const api::Functions& cuda = loadedDriver();
-  std::vector<SampledPlace> table;
-  for(const CanarySlot& slot : slots) {
-    for(const CanaryPlace& place : slot.places)
-      table.push_back({.where = place.offset << widthBits | place.width});
-  }
-  const std::size_t bytes = table.size() * sizeof(SampledPlace);
+  const std::size_t bytes = table.size_bytes();
   api::DevicePtr memory{};
   if(const auto taken = cuda.call(bytes, cuda.memAlloc, &memory, bytes); !taken)
     return taken;
@@ -105,7 +115,7 @@ Result<void> CudaCanaries::upload(std::span<const CanarySlot> slots) {
   return cuda.call(0, cuda.streamSynchronize, api::Stream{});
 }
 
-Result<void> CudaCanaries::pin(std::size_t words) {
+Result<void> CudaCanaries::pin(std::size_t words) noexcept {
   const api::Functions& cuda = loadedDriver();
   const std::size_t bytes = words * sizeof(std::uint32_t);
   void* memory{};

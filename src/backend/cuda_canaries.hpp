@@ -2,6 +2,7 @@
 #include <backend/canaries.hpp>
 #include <backend/cuda_copies.hpp>
 #include <backend/cuda_kernels.hpp>
+#include <backend/cuda_kernels_ptx.hpp>
 
 #include <atomic>
 #include <memory>
@@ -39,9 +40,10 @@ private:
     const std::uint32_t* bits{};
     std::uint64_t places{};
   };
-  Result<void> prepare(api::DevicePtr base, std::span<const CanarySlot>);
-  Result<void> upload(std::span<const CanarySlot>);
-  Result<void> pin(std::size_t words);
+  std::vector<SampledPlace> layOut(api::DevicePtr base, std::span<const CanarySlot>);
+  Result<void> prepare(std::span<const SampledPlace>) noexcept;
+  Result<void> upload(std::span<const SampledPlace>) noexcept;
+  Result<void> pin(std::size_t words) noexcept;
   Result<Changed> sample(const Slot&, api::Stream, std::uint64_t key, std::uint64_t lay) noexcept;
 
   KernelInContext m_sampler;

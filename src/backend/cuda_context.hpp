@@ -37,8 +37,8 @@ Result<void> enter(api::Context, PushedContext& pushed) noexcept;
 /// it is to be forgotten, for its handles may be another's by now.
 bool enterToRelease(api::Context, PushedContext& pushed) noexcept;
 
-/// Runs `body`, which returns a Result<void>, with exactly that context current, as what belongs to one
-/// context wants it.
+/// Runs `body`, which returns a Result<void> and does not allocate, with exactly that context current, as
+/// what belongs to one context wants it.
 template <class Body>
 Result<void> runIn(api::Context context, Body body) noexcept {
   PushedContext pushed;
@@ -61,7 +61,7 @@ public:
   explicit ContextSource(api::Device device) noexcept : m_device(device) {}
   ContextSource(ContextSource&&) = delete;
 
-  /// Runs `body`, which returns a Result<void>, with a context of the device current.
+  /// Runs `body`, which returns a Result<void> and does not allocate, with a context of the device current.
   template <class Body>
   Result<void> run(Keep keep, Body body) const noexcept {
     PrimaryContext retained; // released after the pop

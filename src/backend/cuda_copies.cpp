@@ -91,18 +91,22 @@ Result<std::unique_ptr<Copies>> CudaCopies::open(const ContextSource& contexts, 
   const auto context = contextFor(contexts, device, stream);
   if(!context)
     return context.error();
-  auto copies = std::make_unique<CudaCopies>(*context, base);
+  auto copies = std::make_unique<CudaCopies>(*context, base, request);
   const auto prepared = runIn(*context, [&] { return copies->prepare(request); });
   if(!prepared)
     return prepared.error();
   return std::unique_ptr<Copies>{std::move(copies)};
 }
 
-Result<void> CudaCopies::prepare(const CopiesRequest& request) {
-  const api::Functions& cuda = loadedDriver();
+CudaCopies::CudaCopies(api::Context context, api::DevicePtr base, const CopiesRequest& request)
+    : m_context(context), m_base(base) {
   m_own.reserve(request.lanes);
   m_lanes.reserve(request.lanes);
   m_marks.reserve(request.marks);
+}
+
+Result<void> CudaCopies::prepare(const CopiesRequest& request) noexcept {
+  const api::Functions& cuda = loadedDriver();
   if(request.stream)
     m_lanes.push_back(static_cast<api::Stream>(request.stream->value));
   while(m_lanes.size() < request.lanes) {

@@ -37,7 +37,8 @@ public:
   static Result<std::unique_ptr<Copies>> open(const ContextSource& contexts, api::Device, api::DevicePtr base,
                                               const CopiesRequest&);
 
-  CudaCopies(api::Context context, api::DevicePtr base) noexcept : m_context(context), m_base(base) {}
+  /// Has room for the lanes and marks of the request, which open() makes.
+  CudaCopies(api::Context, api::DevicePtr base, const CopiesRequest&);
   CudaCopies(CudaCopies&&) = delete;
   ~CudaCopies() override;
 
@@ -50,7 +51,7 @@ public:
   void settle() const noexcept override;
 
 private:
-  Result<void> prepare(const CopiesRequest&);
+  Result<void> prepare(const CopiesRequest&) noexcept;
   Result<void> mark(std::uint32_t lane, std::uint32_t mark) const noexcept;
 
   api::Context m_context;

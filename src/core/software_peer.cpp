@@ -60,7 +60,7 @@ Result<SoftwarePeer> SoftwarePeer::make(const SoftwarePeerConfig& config) {
     if(config.slots.empty())
       return libraryError(call, LibraryCode::SlotCountZero);
     if(const auto known =
-           checkValue("SoftwarePeerConfig::misbehaviour", config.misbehaviour, Misbehaviour::Hold);
+           checkValue("SoftwarePeerConfig::misbehaviour", config.misbehaviour, Misbehaviour::Migrate);
        !known)
       return known.error();
     if(config.rate.denominator == 0)

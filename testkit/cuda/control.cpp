@@ -10,6 +10,8 @@
 namespace rdmagpu::standin::cuda {
 namespace {
 
+thread_local int callsInside = 0;
+
 /// Whether a call gives something back. A fault does not keep it from doing so: what the driver
 /// refuses to release nobody could release.
 bool givesBack(const char* name) {
@@ -56,6 +58,9 @@ void shutDown() {
   freeAllPlain();
   freeAllMapped();
 }
+
+Call::Inside::Inside() noexcept { ++callsInside; }
+Call::Inside::~Inside() { --callsInside; }
 
 Call::Call(const char* name) : m_lock(state().mutex) {
   State& s = state();
@@ -135,6 +140,9 @@ RDMAGPU_STANDIN_API const char* rdmagpu_standin_cuda_ledger() {
     add("times a primary context", static_cast<std::size_t>(count));
   return text.c_str();
 }
+
+/// Whether this thread is in a call, so that what is allocated is allocated by the driver.
+RDMAGPU_STANDIN_API int rdmagpu_standin_cuda_is_inside() { return rdmagpu::standin::cuda::callsInside > 0; }
 
 /// The n-th call from now on finds the driver shut down, and so does every later one; 0: it is up again.
 RDMAGPU_STANDIN_API void rdmagpu_standin_cuda_shut_down_after(int n) {

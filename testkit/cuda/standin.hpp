@@ -162,6 +162,14 @@ public:
   Status outcome() const noexcept { return m_outcome; }
 
 private:
+  /// Counts the calls that the thread is in.
+  struct Inside {
+    Inside() noexcept;
+    Inside(Inside&&) = delete;
+    ~Inside();
+  };
+
+  Inside m_inside;
   std::unique_lock<std::recursive_mutex> m_lock;
   Status m_refusal{};
   Status m_outcome{};

@@ -73,6 +73,8 @@ public:
   int unfinished() const { return m_unfinished(); }
   /// The n-th call finds the driver shut down, and so does every later one; 0: it is up again.
   void shutDownAfter(int n) { m_shutDownAfter(n); }
+  /// Tells whether this thread is in a call of the stand-in.
+  int (*isInside() const)() { return m_isInside; }
   bool isShutDown() const { return m_isShutDown() != 0; }
   /// Events recorded from now on are not ready so many times; a number below 0: until they are waited for.
   void questionsUntilDone(int n) { m_questions(n < 0 ? std::numeric_limits<int>::max() : n); }
@@ -88,6 +90,7 @@ private:
   void (*m_shutDownAfter)(int);
   int (*m_isShutDown)();
   void (*m_questions)(int);
+  int (*m_isInside)();
 };
 
 inline RdmaGpuBufferConfig cudaConfig(CudaMemory memory = CudaMemory::Auto) {

@@ -6,39 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <filesystem>
-#include <iterator>
 #include <vector>
 
 namespace rdmagpu::test {
 namespace {
-
-std::ptrdiff_t openDescriptors() {
-  return std::distance(std::filesystem::directory_iterator{"/proc/self/fd"},
-                       std::filesystem::directory_iterator{});
-}
-
-/// Runs out of memory at the first, second, ... allocation of `attempt`, which returns a Result.
-template <class Attempt>
-void everyAllocationFailsOnce(Attempt attempt) {
-  const auto before = openDescriptors();
-  for(int n = 1;; ++n) {
-    failAllocation(n);
-    {
-      const auto outcome = attempt();
-      const bool failed = allocationFailed();
-      failAllocation(0);
-      if(!failed) {
-        EXPECT_GT(n, 1) << "nothing is allocated";
-        EXPECT_TRUE(outcome) << outcome.error().message();
-        return;
-      }
-      ASSERT_FALSE(outcome) << "allocation " << n;
-      EXPECT_EQ(outcome.error().kind, Errc::OutOfMemory);
-    }
-    ASSERT_EQ(openDescriptors(), before) << "allocation " << n;
-  }
-}
 
 // Large enough to be populated by more than one thread where there is more than one CPU.
 RdmaGpuBufferConfig config(RdmaGpuApi api) { return {.api = api, .slotCount = 4, .frameBytes = 5U << 20U}; }

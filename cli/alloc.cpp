@@ -248,7 +248,7 @@ void addSlotOptions(CLI::App& app, AllocOptions& options) {
   addGpu(app, options.buffer.gpu);
   addCudaMemory(app, options.buffer.cudaMemory);
   addParsed(app, "--peer-pci", options.peer, parsePci,
-            "Where the peer is on the PCI bus: the nearest GPU or memory is taken")
+            "Where the peer is on the PCI bus: the nearest GPU, if none is chosen, or its NUMA node is taken")
       ->type_name("PCI")
       ->group("Slots");
   app.add_flag("--zero", options.zero, "Hand the slots out cleared; host memory always is")->group("Slots");

@@ -1,11 +1,14 @@
 #include <backend/cuda_budget.hpp>
 #include <backend/cuda_gpu.hpp>
 #include <base/library_error.hpp>
+#include <os/numa.hpp>
+#include <os/pci.hpp>
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <mutex>
+#include <utility>
 
 namespace rdmagpu::backend::cuda {
 namespace {
@@ -113,6 +116,37 @@ Known& knownGpus() noexcept {
   return known;
 }
 
+/// Compares as greater the nearer a device is.
+using Nearness = std::pair<std::size_t, bool>;
+
+Nearness nearness(const PciAddress& device, const PciAddress& peer, const std::string& root) {
+  const int node = os::nodeOf(device, root);
+  return {os::sharedPath(device, peer, root), node >= 0 && node == os::nodeOf(peer, root)};
+}
+
+Result<int> nearestGpu(const api::Functions& cuda, const PciAddress& peer, const std::string& root) {
+  const auto count = countGpus(cuda);
+  if(!count)
+    return count;
+  int nearest = 0;
+  Nearness best{};
+  for(int i = 0; i < *count; ++i) {
+    const auto device = deviceAt(cuda, i);
+    if(!device)
+      return device.error();
+    const auto busId = busIdOf(cuda, *device);
+    if(!busId)
+      return busId.error();
+    const auto address = PciAddress::parse(*busId);
+    const Nearness found = address ? nearness(*address, peer, root) : Nearness{};
+    if(found > best) {
+      best = found;
+      nearest = i;
+    }
+  }
+  return checkOrdinal(makeCall, nearest, *count);
+}
+
 Error notCapable(const char* attribute, const Gpu& gpu) {
   Error error = libraryError(attribute, LibraryCode::NotRdmaCapable);
   error.device = gpu.ordinal;
@@ -171,7 +205,10 @@ void forgetGpus() noexcept {
   known.gpus.clear();
 }
 
-Result<int> chooseGpu(const api::Functions& cuda, const RdmaGpuBufferConfig& config) {
+Result<int> chooseGpu(const api::Functions& cuda, const RdmaGpuBufferConfig& config,
+                      const std::string& root) {
+  if(config.peer && config.gpu.empty() && config.cudaDevice == 0)
+    return nearestGpu(cuda, *config.peer, root);
   return chooseGpu(makeCall, cuda, config.gpu, config.cudaDevice);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <rdmagpu/pci_address.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -13,5 +14,9 @@ bool isAbsent(const PciAddress&, const std::string& root = "");
 /// The size of a device's base address register `bar`: of the window through which it shows memory. 0
 /// where the kernel tells of none.
 std::uint64_t barBytes(const PciAddress&, int bar, const std::string& root = "");
+
+/// How many nodes the ways to two devices share, counted from the root: its own, and each bridge that both are
+/// behind. 0 where they are behind different roots, or the kernel does not tell.
+std::size_t sharedPath(const PciAddress&, const PciAddress&, const std::string& root = "");
 
 } // namespace rdmagpu::os

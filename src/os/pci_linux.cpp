@@ -1,13 +1,27 @@
 #include <os/files.hpp>
 #include <os/pci.hpp>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 
 namespace rdmagpu::os {
 namespace {
 
 constexpr const char* devices = "/sys/bus/pci/devices";
+
+/// The way to a device: its root, each bridge, itself. Its link leads there.
+std::filesystem::path pathTo(const PciAddress& address, const std::string& root) {
+  std::error_code failed;
+  const auto link = std::filesystem::read_symlink(root + devices + "/" + address.text(), failed);
+  std::filesystem::path path;
+  for(const auto& node : link) {
+    if(!path.empty() || node.native().starts_with("pci"))
+      path /= node;
+  }
+  return path;
+}
 
 } // namespace
 
@@ -22,6 +36,13 @@ std::uint64_t barBytes(const PciAddress& address, int bar, const std::string& ro
   const auto bytes = std::filesystem::file_size(
       root + devices + "/" + address.text() + "/resource" + std::to_string(bar), failed);
   return failed ? 0 : bytes;
+}
+
+std::size_t sharedPath(const PciAddress& a, const PciAddress& b, const std::string& root) {
+  const auto toA = pathTo(a, root);
+  const auto toB = pathTo(b, root);
+  const auto parted = std::mismatch(toA.begin(), toA.end(), toB.begin(), toB.end()).first;
+  return static_cast<std::size_t>(std::distance(toA.begin(), parted));
 }
 
 } // namespace rdmagpu::os

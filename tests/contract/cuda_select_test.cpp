@@ -1,5 +1,6 @@
 #include <contract/cuda_driver.hpp>
 #include <rdmagpu/backends.hpp>
+#include <support/temp_tree.hpp>
 
 #include <cstddef>
 #include <string>
@@ -142,6 +143,73 @@ TEST_F(CudaTwoGpus, CudaDeviceIsTheOrdinal) {
   const auto buffer = RdmaGpuBuffer::make(config);
   ASSERT_TRUE(buffer);
   EXPECT_EQ(buffer->facts().pci, PciAddress{.bus = 0x3C});
+}
+
+/// Two GPUs, at 3b:00.0 and 3c:00.0, on a machine whose PCI bus a test makes up.
+class CudaNearestGpu : public CudaTwoGpus {
+protected:
+  void put(const char* device, const std::string& way, int node = -1) const {
+    const std::string target = "/sys/devices/" + way + "/" + device;
+    m_tree.write(target + "/numa_node", std::to_string(node) + "\n");
+    m_tree.link(std::string{"/sys/bus/pci/devices/"} + device, "../../.." + target.substr(4));
+  }
+  int chosen(const RdmaGpuBufferConfig& config) const {
+    const auto ordinal = backend::cuda::chooseGpu(CudaDriver::instance().functions, config, m_tree.root());
+    EXPECT_TRUE(ordinal) << ordinal.error().message();
+    return ordinal ? *ordinal : -1;
+  }
+  static RdmaGpuBufferConfig besideThePeer() {
+    auto config = cudaConfig();
+    config.peer = PciAddress{.bus = 0x3D};
+    return config;
+  }
+
+private:
+  TempTree m_tree;
+};
+
+TEST_F(CudaNearestGpu, IsTheOneBehindTheMostOfThePeersBridges) {
+  put("0000:3b:00.0", "pci0000:3a/0000:3a:00.0", 0);
+  put("0000:3c:00.0", "pci0000:3a/0000:3a:01.0/0000:40:00.0", 1);
+  put("0000:3d:00.0", "pci0000:3a/0000:3a:01.0/0000:40:01.0", 0);
+  EXPECT_EQ(chosen(besideThePeer()), 1) << "whatever the NUMA node";
+}
+
+TEST_F(CudaNearestGpu, IsOnThePeersNumaNodeWhereNoBridgeTells) {
+  put("0000:3b:00.0", "pci0000:3a/0000:3a:00.0", 0);
+  put("0000:3c:00.0", "pci0000:5a/0000:5a:00.0", 1);
+  put("0000:3d:00.0", "pci0000:7a/0000:7a:00.0", 1);
+  EXPECT_EQ(chosen(besideThePeer()), 1);
+}
+
+TEST_F(CudaNearestGpu, IsTheFirstOfThoseThatAreAsNear) {
+  EXPECT_EQ(chosen(besideThePeer()), 0) << "nobody tells";
+  put("0000:3b:00.0", "pci0000:3a/0000:3a:00.0");
+  put("0000:3c:00.0", "pci0000:3a/0000:3a:01.0");
+  put("0000:3d:00.0", "pci0000:3a/0000:3a:02.0");
+  EXPECT_EQ(chosen(besideThePeer()), 0);
+}
+
+TEST_F(CudaNearestGpu, IsNotTakenForOneThatIsNamed) {
+  put("0000:3b:00.0", "pci0000:3a/0000:3a:00.0");
+  put("0000:3c:00.0", "pci0000:5a/0000:5a:00.0");
+  put("0000:3d:00.0", "pci0000:5a/0000:5a:01.0");
+  auto config = besideThePeer();
+  ASSERT_EQ(chosen(config), 1);
+  config.gpu.ordinal = 0;
+  EXPECT_EQ(chosen(config), 0);
+  config = besideThePeer();
+  config.peer = PciAddress{.bus = 0x3B};
+  ASSERT_EQ(chosen(config), 0);
+  config.cudaDevice = 1;
+  EXPECT_EQ(chosen(config), 1);
+}
+
+TEST_F(CudaNearestGpu, IsNoneWhereThereIsNoGpu) {
+  standin->profile("no-device");
+  const auto refused = backend::cuda::chooseGpu(CudaDriver::instance().functions, besideThePeer());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, Errc::NotFound);
 }
 
 } // namespace

@@ -24,6 +24,11 @@ public:
     std::filesystem::create_directories(file.parent_path());
     std::ofstream{file} << text;
   }
+  void link(const std::string& path, const std::string& target) const {
+    const std::filesystem::path file = m_root + path;
+    std::filesystem::create_directories(file.parent_path());
+    std::filesystem::create_symlink(target, file);
+  }
   const std::string& root() const noexcept { return m_root; }
 
 private:

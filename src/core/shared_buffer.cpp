@@ -45,7 +45,8 @@ Result<RdmaGpuBuffer> attachTo(os::Fd fd, const Description& told) {
                             : nullptr;
   if(!backend)
     return libraryError(attachCall, LibraryCode::BackendAbsent);
-  auto device = backend->open({.api = backend->api()});
+  // Whether peers can reach the memory was its maker's to ask for.
+  auto device = backend->open({.api = backend->api(), .rdma = GpuRdma::Try});
   if(!device)
     return device.error();
 

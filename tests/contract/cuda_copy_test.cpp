@@ -289,6 +289,21 @@ TEST_F(CudaCopyOnStandin, FailureIsToldByWaitByFinishAndInTheLog) {
   EXPECT_STREQ(log.errors().front().call, "cuEventQuery");
 }
 
+TEST_F(CudaCopyOnStandin, WhatAContextDoesNotSurviveIsLostByName) {
+  const auto buffer = makeBuffer();
+  PinnedBytes bytes{5000};
+  for(const std::uint32_t code : {214U, 700U, 702U, 709U, 710U, 714U, 715U, 716U, 717U, 718U, 719U}) {
+    auto queue = makeQueue(buffer);
+    const auto failed = queue.upload(0, bytes.span());
+    ASSERT_TRUE(failed);
+    standin->failNamed("cuEventQuery", static_cast<api::Status>(code));
+    EXPECT_TRUE(failed->done());
+    standin->failNamed("", api::Status::Success);
+    EXPECT_EQ(failed->wait().error().kind, Errc::Lost) << code;
+    EXPECT_TRUE(std::string_view{failed->wait().error().codeName}.starts_with("CUDA_ERROR_")) << code;
+  }
+}
+
 TEST_F(CudaCopyOnStandin, FailureNamesItsSlot) {
   const auto buffer = makeBuffer();
   PinnedBytes bytes{5000};

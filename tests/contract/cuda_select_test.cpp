@@ -3,6 +3,7 @@
 #include <support/temp_tree.hpp>
 
 #include <cstddef>
+#include <limits>
 #include <string>
 
 namespace rdmagpu::test {
@@ -25,8 +26,11 @@ TEST(CudaSelection, OrdinalOutOfRangeNamesAskedAndAvailable) {
   EXPECT_EQ(error.bytes, 1000U);
   EXPECT_EQ(error.available, static_cast<std::uint64_t>(CudaDriver::instance().deviceCount()));
   EXPECT_FALSE(error.hints().empty());
-  config.cudaDevice = -1;
-  EXPECT_STREQ(refusal(config).codeName, "DeviceOutOfRange");
+  for(const int negative : {-1, std::numeric_limits<int>::min()}) {
+    config.cudaDevice = negative;
+    EXPECT_STREQ(refusal(config).codeName, "OrdinalNegative");
+    EXPECT_EQ(refusal(config).kind, Errc::NotFound);
+  }
   config.gpu.ordinal = 0;
   EXPECT_TRUE(RdmaGpuBuffer::make(config)) << "gpu counts, not cudaDevice";
 }

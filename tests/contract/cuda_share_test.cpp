@@ -1,6 +1,7 @@
 #include <contract/cuda_driver.hpp>
 #include <rdmagpu/inspect.hpp>
 
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -113,6 +114,29 @@ TEST(CudaShare, DescriptorOfOtherMemoryIsRefused) {
   const auto attached = RdmaGpuBuffer::attach(forged);
   ASSERT_FALSE(attached);
   EXPECT_STREQ(attached.error().call, "cuMemImportFromShareableHandle");
+}
+
+class CudaShareOnStandin : public OnCudaStandin {};
+
+TEST_F(CudaShareOnStandin, MemoryThatNoPeerHasToReachIsAttachedWhereNoneCan) {
+  standin->profile("geforce");
+  auto config = cudaConfig(CudaMemory::Vmm);
+  config.rdma = GpuRdma::Off;
+  const auto buffer = RdmaGpuBuffer::make(config);
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  const auto shared = buffer->share();
+  ASSERT_TRUE(shared) << shared.error().message();
+  std::array<int, 2> ends{};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+  ASSERT_TRUE(shared->send(ends[0]));
+  const auto attached = RdmaGpuBuffer::attach(ends[1]);
+  close(ends[0]);
+  close(ends[1]);
+  ASSERT_TRUE(attached) << attached.error().message();
+  ASSERT_TRUE(buffer->upload(1, filled(7)));
+  auto seen = filled(0);
+  ASSERT_TRUE(attached->download(1, seen));
+  EXPECT_EQ(seen, filled(7));
 }
 
 } // namespace

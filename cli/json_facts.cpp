@@ -39,6 +39,8 @@ Json toJson(const BufferFacts& facts) {
   json["rdma_capable"] = name(facts.rdmaCapable);
   json["writes_need_flush"] = facts.writesNeedFlush;
   json["cuda_memory"] = facts.cudaMemory == CudaMemory::Auto ? Json() : Json(name(facts.cudaMemory));
+  json["cuda_memory_reason"] =
+      facts.cudaMemoryReason.kind == Errc::None ? Json() : toJson(failureOf(facts.cudaMemoryReason));
   json["sync_memops"] = name(facts.syncMemops);
   json["sync_memops_error"] =
       facts.syncMemopsError.kind == Errc::None ? Json() : toJson(failureOf(facts.syncMemopsError));

@@ -64,7 +64,7 @@ void addHostFacts(Lines& lines, const BufferFacts& facts) {
 
 void addGpuFacts(Lines& lines, const BufferFacts& facts) {
   if(facts.cudaMemory != CudaMemory::Auto)
-    lines.emplace_back("CUDA memory", name(facts.cudaMemory));
+    lines.emplace_back("CUDA memory", withReason(name(facts.cudaMemory), facts.cudaMemoryReason));
   if(facts.syncMemops != Answer::Unknown)
     lines.emplace_back("SYNC_MEMOPS", withReason(name(facts.syncMemops), facts.syncMemopsError));
   lines.emplace_back("BAR1", bar1Text(facts));

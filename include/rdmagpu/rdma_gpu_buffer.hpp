@@ -120,12 +120,12 @@ struct RdmaGpuBufferConfig {
   const void* vulkanCtx{}; ///< Vulkan: starts with instance, physical device, device. Null: ours.
   void* d3d12Device{};     ///< D3D12: an ID3D12Device; a reference is taken. Null: ours.
   // From here on rdmagpu's own; every default is what most callers want.
-  GpuSelector gpu{};                ///< Chooses the GPU by PCI address, UUID or LUID instead of by ordinal.
-  Handoffs accepts{};               ///< Auto: the handoffs that the peer takes.
-  /// Where the peer is. Host memory is taken on its NUMA node. Of GPUs, where `gpu` is empty and `cudaDevice` 0,
-  /// the nearest is taken: the one behind the most of the peer's PCI bridges, counted from the root; of several,
-  /// one on its NUMA node; of those, the first. facts().pci tells which it is. An address that this machine has
-  /// no device at is NotFound.
+  GpuSelector gpu{};  ///< Chooses the GPU by PCI address, UUID or LUID instead of by ordinal.
+  Handoffs accepts{}; ///< Auto: the handoffs that the peer takes.
+  /// Where the peer is. Host memory is taken on its NUMA node. Of GPUs, where `gpu` is empty and `cudaDevice`
+  /// 0, the nearest is taken: the one behind the most of the peer's PCI bridges, counted from the root; of
+  /// several, one on its NUMA node; of those, the first. facts().pci tells which it is. An address that this
+  /// machine has no device at is NotFound.
   std::optional<PciAddress> peer{};
   bool zeroFill{false}; ///< Hand the slots out cleared. Costs nothing where the system promises that anyway
                         ///< (host memory).
@@ -172,6 +172,7 @@ struct BufferFacts {
   Answer rdmaCapable{};           ///< As the driver reports it; Unknown where there is none to ask.
   bool writesNeedFlush{};         ///< A peer's writes are visible only after flushPeerWrites().
   CudaMemory cudaMemory{};        ///< Cuda: the kind it is, never Auto.
+  Error cudaMemoryReason{};       ///< Cuda: why Auto took MemAlloc; kind None otherwise.
   Answer syncMemops{};            ///< Whether CUDA's synchronous copies and memsets of these slots end before
                                   ///< they return (SYNC_MEMOPS). Unknown: not a matter of this memory.
   Error syncMemopsError{};        ///< Why not; kind None when they do, or it was not tried.

@@ -254,6 +254,15 @@ Result<int> chooseGpu(const char* call, const api::Functions& cuda, const GpuSel
   return answers.front();
 }
 
+Error whyNotVmm(const Gpu& gpu) {
+  if(gpu.vmm)
+    return notCapable("CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED", gpu);
+  Error error =
+      libraryError("CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED", LibraryCode::VmmAbsent);
+  error.device = gpu.ordinal;
+  return error;
+}
+
 Result<CudaMemory> chooseMemory(const Gpu& gpu, CudaMemory asked, GpuRdma rdma) {
   if(gpu.integrated) {
     Error error = libraryError(makeCall, LibraryCode::IntegratedGpu);

@@ -41,9 +41,9 @@ Result<Gpu> knownGpu(const api::Functions&, int ordinal);
 /// Has them asked anew, for tests in which a software device becomes another machine.
 void forgetGpus() noexcept;
 
-/// The ordinal of the GPU that the config names. Those of its ways to name one that it uses must agree. Where it
-/// names none, and a peer, the GPU nearest to that: the one that shares the most of the way from the PCI root
-/// with it; of several, one on its NUMA node; of those, the first. `root` replaces "/".
+/// The ordinal of the GPU that the config names. Those of its ways to name one that it uses must agree. Where
+/// it names none, and a peer, the GPU nearest to that: the one that shares the most of the way from the PCI
+/// root with it; of several, one on its NUMA node; of those, the first. `root` replaces "/".
 Result<int> chooseGpu(const api::Functions&, const RdmaGpuBufferConfig&, const std::string& root = "");
 /// The same for a selector, and an ordinal for one that names none. `call` is the public function to name in
 /// an error.
@@ -51,6 +51,8 @@ Result<int> chooseGpu(const char* call, const api::Functions&, const GpuSelector
 
 /// The kind of memory to allocate there, never Auto: as asked, or what the driver offers. An error
 /// names what the driver must say, and does not.
+/// Why chooseMemory() takes cuMemAlloc's where it chooses.
+Error whyNotVmm(const Gpu&);
 Result<CudaMemory> chooseMemory(const Gpu&, CudaMemory asked, GpuRdma);
 
 } // namespace rdmagpu::backend::cuda

@@ -77,13 +77,32 @@ Result<void> CudaRegion::askCapable(GpuRdma wanted) {
   return {};
 }
 
+/// Memory of cuMemAlloc where that of virtual memory management came out unreachable, whatever the driver had
+/// said, and nobody had asked for it. Null: there is none either.
+std::shared_ptr<CudaRegion> CudaRegion::instead(const CudaRegion& unreachable, const Error& refused,
+                                                const RegionRequest& request) {
+  const bool answered = refused.origin == Origin::Library; // 0, by a driver that was asked
+  if(!answered || request.config.cudaMemory != CudaMemory::Auto ||
+     !std::holds_alternative<VmmMemory>(unreachable.m_memory))
+    return {};
+  auto region = std::make_shared<CudaRegion>(unreachable.m_gpu, unreachable.m_bar1);
+  if(!region->take(CudaMemory::MemAlloc, request.config.rdma, request.bytes))
+    return {};
+  region->m_memoryReason = refused;
+  return region;
+}
+
 Result<RegionPtr> CudaRegion::allocate(const Gpu& gpu, const Bar1& bar1, CudaMemory kind,
                                        const RegionRequest& request) {
   auto region = std::make_shared<CudaRegion>(gpu, bar1);
   if(auto taken = region->take(kind, request.config.rdma, request.bytes); !taken) {
     Error error = taken.error();
     error.device = gpu.ordinal;
-    return error;
+    region = instead(*region, error, request);
+    if(!region)
+      return error;
+  } else if(kind == CudaMemory::MemAlloc && request.config.cudaMemory == CudaMemory::Auto) {
+    region->m_memoryReason = whyNotVmm(gpu);
   }
   if(request.config.zeroFill) {
     if(const auto cleared = region->clear(Keep::No, 0, region->m_bytes); !cleared)
@@ -275,6 +294,7 @@ void CudaRegion::describe(BufferFacts& facts) const {
   const bool synchronous = m_syncMemopsError.kind == Errc::None;
   facts.syncMemops = synchronous ? Answer::Yes : Answer::No;
   facts.syncMemopsError = m_syncMemopsError;
+  facts.cudaMemoryReason = m_memoryReason;
   facts.tolerated.insert(facts.tolerated.end(), m_tolerated.begin(), m_tolerated.end());
 }
 

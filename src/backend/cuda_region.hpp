@@ -37,6 +37,7 @@ public:
   void describe(BufferFacts&) const override;
 
 private:
+  static std::shared_ptr<CudaRegion> instead(const CudaRegion&, const Error& refused, const RegionRequest&);
   Result<void> take(CudaMemory, GpuRdma, std::size_t bytes);
   template <class Memory>
   void keep(const Memory&, std::size_t bytes);
@@ -54,6 +55,7 @@ private:
   api::DevicePtr m_base{};
   std::size_t m_bytes{}; ///< From m_base on: what was asked for.
   Answer m_capable{Answer::Yes};
+  Error m_memoryReason{}; ///< Why it is cuMemAlloc's where that was not asked for.
   Error m_syncMemopsError{};
   PcieMapping m_pcieMapping{};
   bool m_scrub{};

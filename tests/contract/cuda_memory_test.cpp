@@ -105,7 +105,33 @@ TEST_F(CudaMachine, WithoutRdmaInVmmAutoTakesMemAlloc) {
 
 TEST_F(CudaMachine, CapabilityIsAskedOfTheMemoryItself) {
   standin->profile("flag-ignored");
+  EXPECT_EQ(refusedCall(cudaConfig(CudaMemory::Vmm)), "CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE");
+}
+
+TEST_F(CudaMachine, MemoryThatCannotBeReachedIsReplacedByTheOtherKindWithTheReason) {
+  standin->profile("flag-ignored");
+  {
+    const auto buffer = RdmaGpuBuffer::make(cudaConfig());
+    ASSERT_TRUE(buffer) << buffer.error().message();
+    EXPECT_EQ(buffer->facts().cudaMemory, CudaMemory::MemAlloc);
+    EXPECT_EQ(buffer->facts().rdmaCapable, Answer::Yes);
+    EXPECT_STREQ(buffer->facts().cudaMemoryReason.call, "CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE");
+  }
+  standin->failNamed("cuMemAlloc_v2", api::Status::Unknown);
   EXPECT_EQ(refusedCall(cudaConfig()), "CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE");
+}
+
+TEST_F(CudaMachine, ReasonIsToldWhereAutoTakesPlainMemory) {
+  const auto reasonOn = [&](const char* profile, CudaMemory asked) {
+    standin->profile(profile);
+    const auto buffer = RdmaGpuBuffer::make(cudaConfig(asked));
+    EXPECT_TRUE(buffer) << buffer.error().message();
+    return buffer ? buffer->facts().cudaMemoryReason : Error{};
+  };
+  EXPECT_STREQ(reasonOn("no-vmm", CudaMemory::Auto).codeName, "VmmAbsent");
+  EXPECT_STREQ(reasonOn("no-vmm-rdma", CudaMemory::Auto).codeName, "NotRdmaCapable");
+  EXPECT_EQ(reasonOn("no-vmm", CudaMemory::MemAlloc).kind, Errc::None) << "it was asked for";
+  EXPECT_EQ(reasonOn("h200", CudaMemory::Auto).kind, Errc::None);
 }
 
 TEST_F(CudaMachine, GpuWithoutRdmaIsRefusedAndAutoPassesItOver) {

@@ -1,5 +1,5 @@
-// What it costs to prove a frame in memory that the CPU addresses: arm() and check(), after a peer has written the
-// frame. Budget: one pass over the sampled cache lines each way.
+// What it costs to prove a frame in memory that the CPU addresses: arm() and check(), after a peer has
+// written the frame. Budget: one pass over the sampled cache lines each way.
 #include <side_by_side.hpp>
 
 #include <rdmagpu/checksum.hpp>

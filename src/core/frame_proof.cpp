@@ -133,7 +133,8 @@ Result<FrameProof> FrameProof::make(const RdmaGpuBuffer& slots, const FrameProof
   constexpr const char* call = "FrameProof::make";
   if(!slots.valid())
     return libraryError(call, LibraryCode::BufferEmpty);
-  if(const auto known = checkValue("FrameProofConfig::onFault", config.onFault, FaultPolicy::FailOver); !known)
+  if(const auto known = checkValue("FrameProofConfig::onFault", config.onFault, FaultPolicy::FailOver);
+     !known)
     return known.error();
   const std::size_t frameBytes = slots.facts().frameBytes;
   if(frameBytes < core::SlotCanaries::minFrameBytes)

@@ -15,8 +15,8 @@ bool isAbsent(const PciAddress&, const std::string& root = "");
 /// where the kernel tells of none.
 std::uint64_t barBytes(const PciAddress&, int bar, const std::string& root = "");
 
-/// How many nodes the ways to two devices share, counted from the root: its own, and each bridge that both are
-/// behind. 0 where they are behind different roots, or the kernel does not tell.
+/// How many nodes the ways to two devices share, counted from the root: its own, and each bridge that both
+/// are behind. 0 where they are behind different roots, or the kernel does not tell.
 std::size_t sharedPath(const PciAddress&, const PciAddress&, const std::string& root = "");
 
 } // namespace rdmagpu::os

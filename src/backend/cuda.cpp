@@ -22,7 +22,7 @@ public:
     if(region || region.error().kind != Errc::OutOfMemory)
       return region;
     Error error = region.error();
-    error.available = freeBytes(m_gpu);
+    error.available = freeBytes(m_gpu).value_or(0); // its total would pass for what was free
     return error;
   }
 
@@ -32,7 +32,8 @@ public:
   std::optional<Budget> budget(const RdmaGpuBufferConfig&) const override {
     const std::uint64_t window =
         m_limitedByBar1 ? m_bar1.freeBytes.value_or(m_gpu.totalBytes) : m_gpu.totalBytes;
-    return Budget{lessReserve(std::min(freeBytes(m_gpu), window)), LibraryCode::DeviceBudgetExceeded};
+    return Budget{lessReserve(std::min(freeBytes(m_gpu).value_or(m_gpu.totalBytes), window)),
+                  LibraryCode::DeviceBudgetExceeded};
   }
   bool driverKeepsBudget() const noexcept override { return m_bar1.coversMemory || !m_limitedByBar1; }
 

@@ -55,12 +55,12 @@ Bar1 readBar1(const Gpu& gpu) {
   return {.bytes = bar1.total, .freeBytes = bar1.free};
 }
 
-std::uint64_t freeBytes(const Gpu& gpu) noexcept {
+std::optional<std::uint64_t> freeBytes(const Gpu& gpu) noexcept {
   const nvml::Functions* library = management();
   const nvml::Device device = library ? find(*library, gpu) : nullptr;
   nvml::Memory memory;
   if(!device || library->deviceGetMemoryInfo(device, &memory) != nvml::Status::Success)
-    return gpu.totalBytes;
+    return {};
   return memory.free;
 }
 

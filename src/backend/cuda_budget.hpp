@@ -23,7 +23,7 @@ std::uint64_t bar1Window(const PciAddress& gpu, const std::string& root = "");
 Bar1 readBar1(const Gpu&);
 
 /// How many bytes of a GPU's memory are free, as the management library tells, which needs no context.
-/// Where that is not installed, all the memory that the GPU has.
-std::uint64_t freeBytes(const Gpu&) noexcept;
+/// Empty where that is not installed, or does not know.
+std::optional<std::uint64_t> freeBytes(const Gpu&) noexcept;
 
 } // namespace rdmagpu::backend::cuda

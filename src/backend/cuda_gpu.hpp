@@ -51,8 +51,8 @@ Result<int> chooseGpu(const char* call, const api::Functions&, const GpuSelector
 
 /// The kind of memory to allocate there, never Auto: as asked, or what the driver offers. An error
 /// names what the driver must say, and does not.
+Result<CudaMemory> chooseMemory(const Gpu&, CudaMemory asked, GpuRdma);
 /// Why chooseMemory() takes cuMemAlloc's where it chooses.
 Error whyNotVmm(const Gpu&);
-Result<CudaMemory> chooseMemory(const Gpu&, CudaMemory asked, GpuRdma);
 
 } // namespace rdmagpu::backend::cuda

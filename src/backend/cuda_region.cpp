@@ -78,16 +78,12 @@ Result<void> CudaRegion::askCapable(GpuRdma wanted) {
 }
 
 /// Memory of cuMemAlloc where that of virtual memory management came out unreachable, whatever the driver had
-/// said, and nobody had asked for it. Null: there is none either.
-std::shared_ptr<CudaRegion> CudaRegion::instead(const CudaRegion& unreachable, const Error& refused,
-                                                const RegionRequest& request) {
-  const bool answered = refused.origin == Origin::Library; // 0, by a driver that was asked
-  if(!answered || request.config.cudaMemory != CudaMemory::Auto ||
-     !std::holds_alternative<VmmMemory>(unreachable.m_memory))
-    return {};
-  auto region = std::make_shared<CudaRegion>(unreachable.m_gpu, unreachable.m_bar1);
-  if(!region->take(CudaMemory::MemAlloc, request.config.rdma, request.bytes))
-    return {};
+/// said, and nobody had asked for it.
+Result<std::shared_ptr<CudaRegion>> CudaRegion::instead(const Gpu& gpu, const Bar1& bar1,
+                                                        const Error& refused, const RegionRequest& request) {
+  auto region = std::make_shared<CudaRegion>(gpu, bar1);
+  if(const auto taken = region->take(CudaMemory::MemAlloc, request.config.rdma, request.bytes); !taken)
+    return taken.error();
   region->m_memoryReason = refused;
   return region;
 }
@@ -95,13 +91,23 @@ std::shared_ptr<CudaRegion> CudaRegion::instead(const CudaRegion& unreachable, c
 Result<RegionPtr> CudaRegion::allocate(const Gpu& gpu, const Bar1& bar1, CudaMemory kind,
                                        const RegionRequest& request) {
   auto region = std::make_shared<CudaRegion>(gpu, bar1);
+  const bool chosen = request.config.cudaMemory == CudaMemory::Auto;
   if(auto taken = region->take(kind, request.config.rdma, request.bytes); !taken) {
     Error error = taken.error();
     error.device = gpu.ordinal;
-    region = instead(*region, error, request);
-    if(!region)
+    const bool unreachable = std::holds_alternative<VmmMemory>(region->m_memory) &&
+                             error.origin == Origin::Library; // a driver that was asked has answered 0
+    if(!chosen || !unreachable)
       return error;
-  } else if(kind == CudaMemory::MemAlloc && request.config.cudaMemory == CudaMemory::Auto) {
+    region.reset(); // both need not fit
+    auto other = instead(gpu, bar1, error, request);
+    if(!other) {
+      error = other.error();
+      error.device = gpu.ordinal;
+      return error;
+    }
+    region = *std::move(other);
+  } else if(kind == CudaMemory::MemAlloc && chosen) {
     region->m_memoryReason = whyNotVmm(gpu);
   }
   if(request.config.zeroFill) {

@@ -37,7 +37,8 @@ public:
   void describe(BufferFacts&) const override;
 
 private:
-  static std::shared_ptr<CudaRegion> instead(const CudaRegion&, const Error& refused, const RegionRequest&);
+  static Result<std::shared_ptr<CudaRegion>> instead(const Gpu&, const Bar1&, const Error& refused,
+                                                     const RegionRequest&);
   Result<void> take(CudaMemory, GpuRdma, std::size_t bytes);
   template <class Memory>
   void keep(const Memory&, std::size_t bytes);

@@ -71,6 +71,16 @@ TEST_F(CudaBudget, MoreThanItIsRefusedWithTheNumbersUnlessOverridden) {
   EXPECT_TRUE(RdmaGpuBuffer::make(config));
 }
 
+TEST_F(CudaBudget, MemoryThatRunsOutIsNotToldOfAsFreeWhereNobodyKnows) {
+  free(16 * gibibyte, 256 * gibibyte);
+  standin->failNamed("cuMemCreate", api::Status::OutOfMemory);
+  EXPECT_EQ(RdmaGpuBuffer::make(cudaConfig()).error().available, 16 * gibibyte);
+  answers(false);
+  const Error error = RdmaGpuBuffer::make(cudaConfig()).error();
+  EXPECT_EQ(error.kind, Errc::OutOfMemory);
+  EXPECT_EQ(error.available, 0U);
+}
+
 TEST_F(CudaBudget, FactsSayHowManySlotsBar1HasRoomForLessTheReserve) {
   free(16 * gibibyte, gibibyte / 4);
   auto config = cudaConfig();

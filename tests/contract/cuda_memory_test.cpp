@@ -117,8 +117,8 @@ TEST_F(CudaMachine, MemoryThatCannotBeReachedIsReplacedByTheOtherKindWithTheReas
     EXPECT_EQ(buffer->facts().rdmaCapable, Answer::Yes);
     EXPECT_STREQ(buffer->facts().cudaMemoryReason.call, "CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE");
   }
-  standin->failNamed("cuMemAlloc_v2", api::Status::Unknown);
-  EXPECT_EQ(refusedCall(cudaConfig()), "CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE");
+  standin->failNamed("cuMemAlloc_v2", api::Status::OutOfMemory);
+  EXPECT_STREQ(RdmaGpuBuffer::make(cudaConfig()).error().call, "cuMemAlloc_v2") << "what failed last";
 }
 
 TEST_F(CudaMachine, ReasonIsToldWhereAutoTakesPlainMemory) {

@@ -219,7 +219,8 @@ inline RingStatus SlotRing::Impl::acquireNow(std::uint32_t& slot, bool& pending)
   std::uint32_t found{};
   if(!popFree(found, pending) && !(policy == RingPolicy::Newest && takeBack(found, pending)))
     return RingStatus::Empty;
-  handOut(found);
+  if(proof || stage)
+    handOut(found);
   producer.holds[found] = true;
   slot = found;
   return RingStatus::Ok;
@@ -287,6 +288,8 @@ inline bool SlotRing::Impl::popNewest(Published& frame, bool& pending) noexcept 
 /// What is wrong with a frame that was just popped. Unless it had to wait for a completion it is checked
 /// already.
 inline FrameFault SlotRing::Impl::prove(const Published& frame) noexcept {
+  if(!proof && !stage)
+    return FrameFault::None;
   FrameProof* const looks = proofOf(frame.slot);
   if(!looks || !frame.whole)
     return FrameFault::None;

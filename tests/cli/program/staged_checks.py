@@ -94,7 +94,7 @@ class StagedChecks:
                 self.assertEqual((report["frames"], report["mismatches"]), (20, mismatches))
 
     def test_a_late_end_is_never_copied(self):
-        report = self.report(self.clip(8), "--rate", 50, "--peer", "software:late@3", code=1)
+        report = self.report(self.clip(8), "--rate", 10, "--peer", "software:late@3", code=1)
         self.assertEqual((report["mismatches"], report["late"], report["torn"]), (1, 0, 1))
         self.assertEqual(report["first_mismatches"][0]["offset"], Y4M_FRAME - 64)
 

@@ -117,7 +117,7 @@ class StreamCuda(ProgramTest):
 
     def test_a_late_end_is_seen_in_a_paced_capture(self):
         clip = self.file("clip.y4m", y4m(frames(8, Y4M_FRAME)))
-        report = self.report(clip, "--rate", 50, "--peer", "software:late@3", code=1)
+        report = self.report(clip, "--rate", 25, "--peer", "software:late@3", code=1)
         self.assertEqual((report["mismatches"], report["late"]), (1, 1))
 
     def test_a_peer_that_goes_away_is_told(self):

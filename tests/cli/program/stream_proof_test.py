@@ -59,7 +59,7 @@ class StreamProof(ProgramTest):
 
     def test_a_late_end_is_torn_and_then_late(self):
         for way in ([], ["--staged"]):
-            report = self.report(self.clip(8), "--proof", "--rate", 20, "--check", "none", "--peer", "software:late@3",
+            report = self.report(self.clip(8), "--proof", "--rate", 10, "--check", "none", "--peer", "software:late@3",
                                  *way, code=1)
             self.assertEqual(self.faults(report), {"torn": 1, "late": 1})
 

@@ -30,9 +30,9 @@ struct CudaCompletions::Slots {
     }
 
     cuda::OwnedEvent own; ///< Made when a stream is first named.
-    cuda::api::Context ownsContext{};
-    cuda::api::Event asked{};     ///< Its own, or the caller's.
-    cuda::api::Context context{}; ///< To ask in; null: in any.
+    cuda::KnownContext ownsContext;
+    cuda::api::Event asked{};   ///< Its own, or the caller's.
+    cuda::KnownContext context; ///< To ask in; null: in any.
   };
   explicit Slots(std::size_t count) : all(count) {}
 
@@ -41,14 +41,14 @@ struct CudaCompletions::Slots {
 
 namespace {
 
-Result<cuda::api::Context> currentContext() noexcept {
+Result<cuda::KnownContext> currentContext() noexcept {
   if(const auto process = cuda::checkProcess(); !process)
     return process.error();
   const cuda::api::Functions& driver = cuda::loadedDriver();
   cuda::api::Context context{};
   if(const auto got = driver.call(0, driver.ctxGetCurrent, &context); !got)
     return got.error();
-  return context;
+  return cuda::know(context);
 }
 
 Error atSlot(Error error, std::uint32_t slot) noexcept {
@@ -70,7 +70,7 @@ bool isDone(void* context) noexcept {
 template <class Slot>
 Result<void> record(Slot& slot, cuda::api::Stream stream) noexcept {
   auto context = cuda::contextOf(stream);
-  if(context && !*context)
+  if(context && !context->handle)
     context = currentContext();
   if(!context)
     return context.error();

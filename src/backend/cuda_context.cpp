@@ -17,16 +17,40 @@ bool isGone(const Error& error) noexcept {
          (status == api::Status::InvalidContext || status == api::Status::ContextIsDestroyed);
 }
 
-/// An event can be made in any context that is there, and waits for nothing.
-Result<void> tryCurrent() noexcept {
+/// What the driver tells of a context that is there: its id, unless it is too old to tell one.
+Result<std::uint64_t> ask(api::Context context) noexcept {
   const api::Functions& cuda = loadedDriver();
-  api::Event event{};
-  if(const auto made = cuda.call(0, cuda.eventCreate, &event, api::EventFlags::DisableTiming); !made)
-    return made;
-  return cuda.call(0, cuda.eventDestroy, event);
+  std::uint64_t id{};
+  unsigned version{};
+  const auto asked = cuda.ctxGetId ? cuda.call(0, cuda.ctxGetId, context, &id)
+                                   : cuda.call(0, cuda.ctxGetApiVersion, context, &version);
+  if(!asked)
+    return asked.error();
+  return id;
 }
 
 } // namespace
+
+Result<void> KnownContext::check() const noexcept {
+  if(!handle)
+    return {};
+  const auto found = ask(handle);
+  if(!found)
+    return found.error();
+  if(*found == id)
+    return {};
+  const api::Functions& cuda = loadedDriver(); // another context has the handle now
+  return cuda.failure(cuda.ctxGetId.symbol(), api::Status::ContextIsDestroyed, 0);
+}
+
+Result<KnownContext> know(api::Context context) noexcept {
+  if(!context)
+    return KnownContext{};
+  const auto id = ask(context);
+  if(!id)
+    return id.error();
+  return KnownContext{context, *id};
+}
 
 void PrimaryContextTraits::close(Retained retained) noexcept {
   if(inForkedChild())
@@ -41,26 +65,27 @@ void PushedTraits::close(api::Context) noexcept {
   logRelease(cuda.call(0, cuda.ctxPopCurrent, &popped));
 }
 
-Result<void> enter(api::Context context, PushedContext& pushed) noexcept {
+Result<void> enter(const KnownContext& context, PushedContext& pushed) noexcept {
   if(const auto process = checkProcess(); !process)
     return process;
+  if(const auto there = context.check(); !there)
+    return there;
   const api::Functions& cuda = loadedDriver();
   api::Context current{};
   if(const auto got = cuda.call(0, cuda.ctxGetCurrent, &current); !got)
     return got;
-  if(current == context)
+  if(current == context.handle)
     return {};
-  if(const auto push = cuda.call(0, cuda.ctxPushCurrent, context); !push)
+  if(const auto push = cuda.call(0, cuda.ctxPushCurrent, context.handle); !push)
     return push;
-  pushed = PushedContext{context};
+  pushed = PushedContext{context.handle};
   return {};
 }
 
-bool enterToRelease(api::Context context, PushedContext& pushed) noexcept {
+bool enterToRelease(const KnownContext& context, PushedContext& pushed) noexcept {
   const auto entered = enter(context, pushed);
-  const auto usable = entered ? tryCurrent() : entered;
-  logRelease(usable);
-  return usable || !isGone(usable.error());
+  logRelease(entered);
+  return entered || !isGone(entered.error());
 }
 
 Result<bool> ContextSource::currentIsOnDevice() const noexcept {
@@ -74,20 +99,22 @@ Result<bool> ContextSource::currentIsOnDevice() const noexcept {
   return current == m_device;
 }
 
-Result<api::Context> ContextSource::own(Keep keep, PrimaryContext& forTheCall) const noexcept {
+Result<KnownContext> ContextSource::own(Keep keep, PrimaryContext& forTheCall) const noexcept {
   const std::lock_guard lock{m_mutex};
-  if(m_own)
+  if(m_own.handle)
     return m_own;
   auto retained = retain(m_device);
   if(!retained)
     return retained.error();
-  const api::Context context = retained->get().context;
+  const auto context = know(retained->get().context);
+  if(!context)
+    return context.error();
   if(keep == Keep::No) {
     forTheCall = *std::move(retained);
     return context;
   }
   m_retained = *std::move(retained);
-  m_own = context;
+  m_own = *context;
   return context;
 }
 
@@ -102,14 +129,10 @@ Result<void> ContextSource::enter(Keep keep, PrimaryContext& retained, PushedCon
   const auto context = own(keep, retained);
   if(!context)
     return context.error();
-  const api::Functions& cuda = loadedDriver();
-  if(const auto push = cuda.call(0, cuda.ctxPushCurrent, *context); !push)
-    return push;
-  pushed = PushedContext{*context};
-  return {};
+  return cuda::enter(*context, pushed);
 }
 
-Result<api::Context> ContextSource::currentOrOwn() const noexcept {
+Result<KnownContext> ContextSource::currentOrOwn() const noexcept {
   api::Context context{};
   const auto got = run(Keep::Yes, [&] {
     const api::Functions& cuda = loadedDriver();
@@ -117,13 +140,13 @@ Result<api::Context> ContextSource::currentOrOwn() const noexcept {
   });
   if(!got)
     return got.error();
-  return context;
+  return know(context);
 }
 
-Result<api::Context> ContextSource::lasting() const noexcept {
+Result<KnownContext> ContextSource::lasting() const noexcept {
   {
     const std::lock_guard lock{m_mutex};
-    if(m_own)
+    if(m_own.handle)
       return m_own;
   }
   return currentOrOwn();

@@ -2,10 +2,27 @@
 #include <backend/cuda_driver.hpp>
 #include <base/unique.hpp>
 
+#include <cstdint>
 #include <mutex>
 #include <utility>
 
 namespace rdmagpu::backend::cuda {
+
+/// A context, so that it is known again: once it is destroyed its handle may be another's. The driver itself
+/// may crash on the handle of a destroyed context, and on events and streams of it, so no other call is made
+/// with them before this was asked. H200, driver 580: cuCtxPushCurrent and cuEventQuery ended the process;
+/// cuCtxGetId answered CUDA_ERROR_CONTEXT_IS_DESTROYED, of a primary context that was released or reset, too.
+struct KnownContext {
+  api::Context handle{};
+  std::uint64_t id{}; ///< 0: the driver, older than CUDA 12.0, tells none.
+
+  bool operator==(const KnownContext&) const noexcept = default;
+  /// An error where the context has gone; none for null. Needs no current one.
+  Result<void> check() const noexcept;
+};
+
+/// A context that is there now. Null is known as null.
+Result<KnownContext> know(api::Context) noexcept;
 
 /// A device whose primary context is retained, with that context. Retaining one anew costs tenths of
 /// a second and half a gigabyte of GPU memory.
@@ -30,17 +47,17 @@ struct PushedTraits {
 };
 using PushedContext = Unique<PushedTraits>;
 
-/// Makes exactly that context current, unless it is already, until `pushed` goes.
-Result<void> enter(api::Context, PushedContext& pushed) noexcept;
+/// Makes exactly that context current, unless it is already, until `pushed` goes. An error where it has gone.
+Result<void> enter(const KnownContext&, PushedContext& pushed) noexcept;
 
 /// The same, to release what lives in that context. False where the context has gone, and that with it: then
 /// it is to be forgotten, for its handles may be another's by now.
-bool enterToRelease(api::Context, PushedContext& pushed) noexcept;
+bool enterToRelease(const KnownContext&, PushedContext& pushed) noexcept;
 
 /// Runs `body`, which returns a Result<void> and does not allocate, with exactly that context current, as
 /// what belongs to one context wants it.
 template <class Body>
-Result<void> runIn(api::Context context, Body body) noexcept {
+Result<void> runIn(const KnownContext& context, Body body) noexcept {
   PushedContext pushed;
   if(const auto entered = enter(context, pushed); !entered)
     return entered;
@@ -73,7 +90,7 @@ public:
 
   /// The context for what lasts as long as the memory: the memory's own; else the caller's current one on
   /// the device, which is the caller's to keep alive; else the primary one, which stays retained.
-  Result<api::Context> lasting() const noexcept;
+  Result<KnownContext> lasting() const noexcept;
 
   /// Makes a context of the device the memory's own: the current one, which is the caller's to keep
   /// alive, or the primary one, which stays retained.
@@ -82,13 +99,13 @@ public:
 private:
   Result<void> enter(Keep, PrimaryContext&, PushedContext&) const noexcept;
   Result<bool> currentIsOnDevice() const noexcept;
-  Result<api::Context> currentOrOwn() const noexcept;
-  Result<api::Context> own(Keep, PrimaryContext&) const noexcept;
+  Result<KnownContext> currentOrOwn() const noexcept;
+  Result<KnownContext> own(Keep, PrimaryContext&) const noexcept;
 
   api::Device m_device;
   mutable std::mutex m_mutex;
-  mutable PrimaryContext m_retained;    ///< Under m_mutex.
-  mutable api::Context m_own = nullptr; ///< Under m_mutex.
+  mutable PrimaryContext m_retained; ///< Under m_mutex.
+  mutable KnownContext m_own;        ///< Under m_mutex. Null: none yet.
 };
 
 } // namespace rdmagpu::backend::cuda

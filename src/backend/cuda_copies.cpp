@@ -6,7 +6,7 @@
 namespace rdmagpu::backend::cuda {
 namespace {
 
-Result<void> checkDevice(api::Context context, api::Device device) noexcept {
+Result<void> checkDevice(const KnownContext& context, api::Device device) noexcept {
   const api::Functions& cuda = loadedDriver();
   api::Device found{};
   const auto asked = runIn(context, [&] { return cuda.call(0, cuda.ctxGetDevice, &found); });
@@ -16,11 +16,11 @@ Result<void> checkDevice(api::Context context, api::Device device) noexcept {
 }
 
 /// Where the copies are to be made: in the stream's context, if it has one of its own.
-Result<api::Context> contextFor(const ContextSource& contexts, api::Device device, api::Stream stream) {
+Result<KnownContext> contextFor(const ContextSource& contexts, api::Device device, api::Stream stream) {
   const auto own = contextOf(stream);
   if(!own)
     return own.error();
-  if(!*own)
+  if(!own->handle)
     return contexts.lasting();
   if(const auto checked = checkDevice(*own, device); !checked)
     return checked.error();
@@ -58,11 +58,11 @@ Result<OwnedEvent> makeEvent() noexcept {
   return OwnedEvent{event};
 }
 
-Result<bool> isEventDone(api::Context context, api::Event event) noexcept {
+Result<bool> isEventDone(const KnownContext& context, api::Event event) noexcept {
   if(const auto process = checkProcess(); !process)
     return process.error();
   PushedContext pushed;
-  if(context) {
+  if(context.handle) {
     if(const auto entered = enter(context, pushed); !entered)
       return entered.error();
   }
@@ -73,14 +73,14 @@ Result<bool> isEventDone(api::Context context, api::Event event) noexcept {
   return status == api::Status::Success;
 }
 
-Result<api::Context> contextOf(api::Stream stream) noexcept {
+Result<KnownContext> contextOf(api::Stream stream) noexcept {
   if(reinterpret_cast<std::uintptr_t>(stream) <= api::lastDefaultStream) // numbers in a handle's place
-    return api::Context{};
+    return KnownContext{};
   const api::Functions& cuda = loadedDriver();
   api::Context context{};
   if(const auto got = cuda.call(0, cuda.streamGetCtx, stream, &context); !got)
     return got.error();
-  return context;
+  return know(context);
 }
 
 Result<std::unique_ptr<Copies>> CudaCopies::open(const ContextSource& contexts, api::Device device,
@@ -98,7 +98,7 @@ Result<std::unique_ptr<Copies>> CudaCopies::open(const ContextSource& contexts, 
   return std::unique_ptr<Copies>{std::move(copies)};
 }
 
-CudaCopies::CudaCopies(api::Context context, api::DevicePtr base, const CopiesRequest& request)
+CudaCopies::CudaCopies(const KnownContext& context, api::DevicePtr base, const CopiesRequest& request)
     : m_context(context), m_base(base) {
   m_own.reserve(request.lanes);
   m_lanes.reserve(request.lanes);

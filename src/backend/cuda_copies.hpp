@@ -25,10 +25,10 @@ using OwnedEvent = Unique<EventTraits>;
 Result<OwnedEvent> makeEvent() noexcept;
 
 /// Whether what it was recorded behind is done. Asked in that context, or in any if it is null.
-Result<bool> isEventDone(api::Context, api::Event) noexcept;
+Result<bool> isEventDone(const KnownContext&, api::Event) noexcept;
 
 /// The context that a stream belongs to; null for a default stream, which is one of any context.
-Result<api::Context> contextOf(api::Stream) noexcept;
+Result<KnownContext> contextOf(api::Stream) noexcept;
 
 /// Copies of one region: its lanes are streams, its marks events.
 class CudaCopies final : public Copies {
@@ -38,7 +38,7 @@ public:
                                               const CopiesRequest&);
 
   /// Has room for the lanes and marks of the request, which open() makes.
-  CudaCopies(api::Context, api::DevicePtr base, const CopiesRequest&);
+  CudaCopies(const KnownContext&, api::DevicePtr base, const CopiesRequest&);
   CudaCopies(CudaCopies&&) = delete;
   ~CudaCopies() override;
 
@@ -54,7 +54,7 @@ private:
   Result<void> prepare(const CopiesRequest&) noexcept;
   Result<void> mark(std::uint32_t lane, std::uint32_t mark) const noexcept;
 
-  api::Context m_context;
+  KnownContext m_context;
   api::DevicePtr m_base;
   std::vector<Unique<StreamTraits>> m_own;
   std::vector<api::Stream> m_lanes;

@@ -24,7 +24,7 @@ public:
 private:
   ContextSource m_contexts;
   bool m_integrated;
-  api::Context m_context{};
+  KnownContext m_context;
   void* m_data{}; ///< Null: not pinned.
 };
 

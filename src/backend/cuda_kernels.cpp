@@ -62,7 +62,7 @@ Kernels::~Kernels() {
   m_module.reset();
 }
 
-Result<void> Kernels::load(api::Context context) const noexcept {
+Result<void> Kernels::load(const KnownContext& context) const noexcept {
   const api::Functions& cuda = loadedDriver();
   const void* const image = kernelsPtx;
   api::Module loaded{};
@@ -96,7 +96,7 @@ Result<void> Kernels::run(Body body) const noexcept {
   if(const auto process = checkProcess(); !process) // before the lock, which a child could find taken
     return process;
   const std::lock_guard lock{m_mutex};
-  const auto context = m_module ? Result<api::Context>{m_context} : m_contexts.lasting();
+  const auto context = m_module ? Result<KnownContext>{m_context} : m_contexts.lasting();
   if(!context)
     return context.error();
   return runIn(*context, [&]() -> Result<void> {

@@ -23,7 +23,7 @@ struct ScratchTraits {
 
 /// A kernel, and the context that it is to be launched in.
 struct KernelInContext {
-  api::Context context{};
+  KnownContext context;
   api::Function function{};
 };
 
@@ -46,11 +46,11 @@ public:
 private:
   template <class Body>
   Result<void> run(Body) const noexcept;
-  Result<void> load(api::Context) const noexcept;
+  Result<void> load(const KnownContext&) const noexcept;
 
   const ContextSource& m_contexts;
   mutable std::mutex m_mutex; ///< Of all that follows. Held during a call, which has the word to itself.
-  mutable api::Context m_context = nullptr;
+  mutable KnownContext m_context;
   mutable api::Function m_checksum = nullptr;
   mutable api::Function m_poison = nullptr;
   mutable api::Function m_sample = nullptr;

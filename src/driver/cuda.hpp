@@ -165,6 +165,8 @@ struct Functions {
 
   Fn<"cuCtxGetDevice", Status(Device*)> ctxGetDevice{load};
   Fn<"cuCtxGetCurrent", Status(Context*)> ctxGetCurrent{load};
+  Fn<"cuCtxGetId", Status(Context, std::uint64_t*), Need::Optional> ctxGetId{load}; // CUDA 12.0
+  Fn<"cuCtxGetApiVersion", Status(Context, unsigned*)> ctxGetApiVersion{load};
   Fn<"cuCtxPushCurrent_v2", Status(Context)> ctxPushCurrent{load};
   Fn<"cuCtxPopCurrent_v2", Status(Context*)> ctxPopCurrent{load};
   Fn<"cuDevicePrimaryCtxRetain", Status(Context*, Device)> primaryCtxRetain{load};

@@ -9,13 +9,15 @@
 /// Its address is the handle.
 struct rdmagpu::driver::cuda::ContextObject {
   int device{};
-  bool created{};   ///< By cuCtxCreate: no device's primary one.
-  bool destroyed{}; ///< Then it stays, so that whoever still has the handle is answered.
+  std::uint64_t id{}; ///< No other context's, ever. A primary context has another one each time it is made.
+  bool created{};     ///< By cuCtxCreate: no device's primary one.
+  bool destroyed{};   ///< The next one that is created has the handle.
 };
 
 namespace rdmagpu::standin::cuda {
 namespace {
 
+std::uint64_t lastContextId = 0;
 ContextObject primaries[deviceCount] = {{.device = 0}, {.device = 1}};
 thread_local std::vector<Context> stack;
 
@@ -39,12 +41,13 @@ bool isKnown(Context context) {
                                            [&](const ContextObject& known) { return &known == context; });
 }
 
-/// Whether a handle can be made current. A primary context that was given back can, as was measured; what
-/// was created and has gone is no context any more.
+/// Whether a handle can be made current. A primary context that was given back can, as was measured. With one
+/// that was destroyed the driver does so, or dies: it reads memory that is not its own any more.
 Status checkHandle(const char* call, Context context) {
   if(!isKnown(context))
     return misuse(call, "what is no context", Status::InvalidContext);
-  return context->destroyed ? Status::InvalidContext : Status::Success;
+  return context->destroyed ? misuse(call, "a context that was destroyed", Status::InvalidContext)
+                            : Status::Success;
 }
 
 void endContext(Context context) {
@@ -66,7 +69,9 @@ Status createContext(Context* context, bool affinity, bool graphics, unsigned fl
     return Status::InvalidValue;
   if(affinity || graphics)
     return affinity ? unsupportedAffinity : Status::NotSupported;
-  *context = &created().emplace_back(ContextObject{.device = ordinalOf(device), .created = true});
+  const auto gone = std::ranges::find_if(created(), &ContextObject::destroyed);
+  *context = gone != created().end() ? &*gone : &created().emplace_back();
+  **context = {.device = ordinalOf(device), .id = ++lastContextId, .created = true};
   stack.push_back(*context);
   return Status::Success;
 }
@@ -264,7 +269,8 @@ RDMAGPU_STANDIN_API Status cuDevicePrimaryCtxRetain(Context* context, Device dev
     return call.refusal();
   if(!isDevice(device))
     return Status::InvalidDevice;
-  ++state().retained[ordinalOf(device)];
+  if(state().retained[ordinalOf(device)]++ == 0)
+    primaries[ordinalOf(device)].id = ++lastContextId;
   *context = &primaries[ordinalOf(device)];
   return Status::Success;
 }
@@ -311,9 +317,34 @@ RDMAGPU_STANDIN_API Status cuCtxGetDevice(Device* device) {
     return Status::InvalidValue;
   if(!current())
     return Status::InvalidContext;
-  if(current()->destroyed)
-    return Status::ContextIsDestroyed;
   *device = static_cast<Device>(deviceOf(current()));
+  return Status::Success;
+}
+
+// The two that may be asked of a context that has gone.
+
+RDMAGPU_STANDIN_API Status cuCtxGetId(Context context, std::uint64_t* id) {
+  const Call call{"cuCtxGetId"};
+  if(call.refused())
+    return call.refusal();
+  if(!isKnown(context))
+    return misuse("cuCtxGetId", "what is no context", Status::InvalidContext);
+  if(!isAlive(context))
+    return Status::ContextIsDestroyed;
+  *id = context->id;
+  return Status::Success;
+}
+
+RDMAGPU_STANDIN_API Status cuCtxGetApiVersion(Context context, unsigned* version) {
+  constexpr unsigned ofCreatedContexts = 3020;
+  const Call call{"cuCtxGetApiVersion"};
+  if(call.refused())
+    return call.refusal();
+  if(!isKnown(context))
+    return misuse("cuCtxGetApiVersion", "what is no context", Status::InvalidContext);
+  if(!isAlive(context))
+    return Status::InvalidContext;
+  *version = ofCreatedContexts;
   return Status::Success;
 }
 
@@ -404,6 +435,7 @@ RDMAGPU_STANDIN_API Status cuCtxDestroy_v2(Context context) {
   if(!isKnown(context) || !context->created || context->destroyed)
     return misuse("cuCtxDestroy_v2", "what cuCtxCreate did not make, or is destroyed already",
                   Status::InvalidContext);
+  rememberGone(context);
   endContext(context);
   context->destroyed = true;
   if(current() == context) // where it is another thread's current one it stays that

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -131,6 +132,7 @@ struct State {
 
   std::map<Stream, Work> streams;
   std::map<Event, Record> events;
+  std::set<const void*> gone; ///< Streams and events that went with a context that was destroyed.
   std::map<std::uintptr_t, Registered> registered; ///< Host memory.
   std::map<Module, LoadedModule> modules;
   std::map<Function, LoadedFunction> functions; ///< Each of a module that is there.
@@ -193,6 +195,8 @@ bool deviceMemoryIsInUse(DevicePtr address, std::size_t bytes);
 void finishWorkOf(Context);
 /// Executes a context's work, and forgets its streams, events and registrations.
 void endWorkOf(Context);
+/// That its streams and events are about to go with it.
+void rememberGone(Context);
 /// Takes memory that is no mapping, in the current context.
 Status takePlain(DevicePtr* address, std::size_t bytes, PlainKind);
 /// Forgets what host memory was pinned in a context that has gone.

@@ -21,8 +21,11 @@ Record* find(Event event) {
   return it == all.end() ? nullptr : &it->second;
 }
 
-/// What is told of a handle that is not there; in a context that has gone, that it has.
-Status absent() {
+/// What is told of an event that is not there; in a context that has gone, that it has. With one whose own
+/// context was destroyed the driver dies, now and then.
+Status absent(const char* call, Event event) {
+  if(state().gone.contains(event))
+    return misuse(call, "an event of a context that was destroyed", Status::ContextIsDestroyed);
   return checkContext() == Status::ContextIsDestroyed ? Status::ContextIsDestroyed : Status::InvalidHandle;
 }
 
@@ -119,6 +122,17 @@ void finishWorkOf(Context context) {
   state().unfinished = 0;
 }
 
+void rememberGone(Context context) {
+  for(const auto& [stream, work] : state().streams) {
+    if(work.context == context && !work.isDefault)
+      state().gone.insert(stream);
+  }
+  for(const auto& [event, record] : state().events) {
+    if(record.context == context)
+      state().gone.insert(event);
+  }
+}
+
 void endWorkOf(Context context) {
   auto& streams = state().streams;
   for(auto it = streams.begin(); it != streams.end();) {
@@ -165,6 +179,8 @@ RDMAGPU_STANDIN_API Status cuStreamGetCtx(Stream stream, Context* context) {
   if(call.refused())
     return call.refusal();
   const Work* work = find(resolve(stream));
+  if(!work && state().gone.contains(stream))
+    return misuse("cuStreamGetCtx", "a stream of a context that was destroyed", Status::ContextIsDestroyed);
   if(!work)
     return Status::InvalidHandle;
   *context = work->context;
@@ -214,6 +230,8 @@ RDMAGPU_STANDIN_API Status cuEventRecord(Event event, Stream stream) {
   if(const Status status = checkContext(); status != Status::Success)
     return status;
   Record* record = find(event);
+  if(!record && state().gone.contains(event))
+    return absent("cuEventRecord", event);
   Work* work = find(resolve(stream));
   if(!record || !work || record->context != work->context)
     return Status::InvalidHandle;
@@ -231,7 +249,7 @@ RDMAGPU_STANDIN_API Status cuEventQuery(Event event) {
     return call.refusal();
   Record* record = find(event);
   if(!record)
-    return absent();
+    return absent("cuEventQuery", event);
   if(record->pending && record->questionsLeft-- > 0)
     return Status::NotReady;
   complete(*record);
@@ -244,7 +262,7 @@ RDMAGPU_STANDIN_API Status cuEventSynchronize(Event event) {
     return call.refusal();
   const Record* record = find(event);
   if(!record)
-    return absent();
+    return absent("cuEventSynchronize", event);
   if(record->pending)
     complete(*record);
   return Status::Success;

@@ -82,6 +82,8 @@ const std::vector functions{
     FUNCTION(deviceCanAccessPeer, cuDeviceCanAccessPeer),
     FUNCTION(ctxGetDevice, cuCtxGetDevice),
     FUNCTION(ctxGetCurrent, cuCtxGetCurrent),
+    FUNCTION(ctxGetId, cuCtxGetId),
+    FUNCTION(ctxGetApiVersion, cuCtxGetApiVersion),
     FUNCTION(ctxPushCurrent, cuCtxPushCurrent_v2),
     FUNCTION(ctxPopCurrent, cuCtxPopCurrent_v2),
     FUNCTION(primaryCtxRetain, cuDevicePrimaryCtxRetain),

@@ -32,5 +32,24 @@ TEST_F(CudaDriver11_4, ExportSaysWhatIsMissing) {
   EXPECT_FALSE(buffer->exportSlot(1));
 }
 
+/// It tells no ids of contexts, and is asked for their version instead.
+TEST_F(CudaDriver11_4, ContextThatWasDestroyedIsRefused) {
+  const CudaDriver& cuda = CudaDriver::instance();
+  EXPECT_FALSE(cuda.functions.ctxGetId);
+  api::Context own{};
+  ASSERT_EQ(cuda.ctxCreate(&own, 0, api::Device{}), api::Status::Success);
+  {
+    const auto buffer = RdmaGpuBuffer::make(cudaConfig(CudaMemory::MemAlloc));
+    ASSERT_TRUE(buffer) << buffer.error().message();
+    std::array<std::byte, 100> bytes{};
+    EXPECT_TRUE(buffer->checksum(0, bytes.size()));
+    ASSERT_EQ(cuda.ctxDestroy(own), api::Status::Success);
+    const auto upload = buffer->upload(0, bytes);
+    ASSERT_FALSE(upload);
+    EXPECT_STREQ(upload.error().codeName, "CUDA_ERROR_INVALID_CONTEXT");
+  }
+  EXPECT_EQ(cuda.current(), nullptr);
+}
+
 } // namespace
 } // namespace rdmagpu::test

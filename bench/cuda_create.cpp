@@ -1,6 +1,7 @@
 // Creating slots of GPU memory, beside the driver's own calls for the same bytes. Without CUDA's driver
 // and a GPU that peers can reach it says so and ends with 0.
 #include <cuda_main.hpp>
+#include <fresh_process.hpp>
 #include <side_by_side.hpp>
 
 #include <rdmagpu/backends.hpp>
@@ -8,6 +9,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -21,6 +23,7 @@ namespace {
 
 using namespace rdmagpu;
 using bench::cuda;
+using bench::inFreshProcess;
 using bench::SideBySide;
 namespace api = driver::cuda;
 
@@ -210,51 +213,89 @@ BENCHMARK(CreateAgainstCuMemAllocPerSlot)
     ->Unit(benchmark::kMicrosecond);
 
 template <class Work>
-std::string microseconds(Work work) {
+double microseconds(Work work) {
   const auto start = std::chrono::steady_clock::now();
   work();
-  return std::to_string(
-      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// The driver's own part of a buffer in a process that has no context and no memory, where it is slow.
-std::string bareRegion(std::size_t bytes) {
+/// Of a process that has no context and no memory yet, where the driver is slow.
+struct First {
+  double init{};
+  double region{};
+};
+
+constexpr RdmaGpuBufferConfig firstConfig{.api = RdmaGpuApi::Cuda, .slotCount = 64, .frameBytes = 4'147'200};
+
+First firstBuffer() {
+  First first{.init = microseconds([] { static_cast<void>(cuda().init(0)); })};
+  Result<RdmaGpuBuffer> buffer = Error{};
+  first.region = microseconds([&] { buffer = RdmaGpuBuffer::make(firstConfig); });
+  return first;
+}
+
+/// The driver's own part of it.
+First firstBareRegion() {
+  First first{.init = microseconds([] { static_cast<void>(cuda().init(0)); })};
   const api::AllocationProp prop{.requestedHandleTypes = api::HandleType::PosixFileDescriptor,
                                  .allocFlags = {.gpuDirectRdmaCapable = 1}};
   const api::AccessDesc access{};
   std::size_t grain{1};
   api::MemHandle handle{};
   api::DevicePtr address{};
-  cuda().memGetAllocationGranularity(&grain, &prop, api::Granularity::Minimum);
-  bytes = (bytes + grain - 1) / grain * grain;
-  const std::string took = microseconds([&] {
+  first.region = microseconds([&] {
+    cuda().memGetAllocationGranularity(&grain, &prop, api::Granularity::Minimum);
+    const std::size_t bytes = (firstConfig.slotCount * firstConfig.frameBytes + grain - 1) / grain * grain;
     cuda().memCreate(&handle, bytes, &prop, 0);
     cuda().memAddressReserve(&address, bytes, grain, 0, 0);
     cuda().memMap(address, bytes, 0, handle, 0);
     cuda().memSetAccess(address, bytes, &access, 1);
   });
-  cuda().memUnmap(address, bytes);
-  cuda().memAddressFree(address, bytes);
-  cuda().memRelease(handle);
-  return took;
+  return first;
 }
 
-/// What the first buffer of a process costs beyond cuInit, which is the driver's own.
-bool firstBuffer() {
-  const std::string init = microseconds([] { static_cast<void>(cuda().init(0)); });
-  Result<RdmaGpuBuffer> buffer = Error{};
-  const RdmaGpuBufferConfig wanted{.api = RdmaGpuApi::Cuda, .slotCount = 64, .frameBytes = 4'147'200};
-  const std::string made = microseconds([&] { buffer = RdmaGpuBuffer::make(wanted); });
-  if(!buffer) {
-    std::fprintf(stderr, "bench_cuda_create: skipped: %s\n", buffer.error().message().c_str());
-    return false;
+std::string median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return std::to_string(values.at(values.size() / 2));
+}
+
+/// What the first buffer of a process costs beyond cuInit, and the driver's calls alone, in processes by
+/// turns.
+bool measureFirst() {
+  constexpr int processes = 11;
+  std::vector<double> inits;
+  std::vector<double> ours;
+  std::vector<double> bare;
+  for(int i = 0; i < processes; ++i) {
+    const auto buffer = inFreshProcess(firstBuffer);
+    const auto region = inFreshProcess(firstBareRegion);
+    if(!buffer || !region) {
+      std::fprintf(stderr, "bench_cuda_create: no process to measure the first buffer in\n");
+      return false;
+    }
+    inits.push_back(buffer->init);
+    ours.push_back(buffer->region);
+    bare.push_back(region->region);
   }
-  const BufferFacts facts = buffer->facts();
-  buffer->destroy(); // with other memory there a region is made much faster
+  benchmark::AddCustomContext("cu_init_us", median(inits));
+  benchmark::AddCustomContext("first_buffer_after_cu_init_us", median(ours));
+  benchmark::AddCustomContext("first_bare_region_after_cu_init_us", median(bare));
+  return true;
+}
+
+/// Whether there is a GPU to measure on.
+bool begin() {
+  const auto could = inFreshProcess([] {
+    const auto buffer = RdmaGpuBuffer::make(firstConfig);
+    if(!buffer)
+      std::fprintf(stderr, "bench_cuda_create: skipped: %s\n", buffer.error().message().c_str());
+    return static_cast<bool>(buffer);
+  });
+  if(!could.value_or(false) || !measureFirst())
+    return false;
+  const auto buffer = RdmaGpuBuffer::make(firstConfig);
+  const BufferFacts facts = buffer ? buffer->facts() : BufferFacts{};
   benchmark::AddCustomContext("gpu", facts.device);
-  benchmark::AddCustomContext("cu_init_us", init);
-  benchmark::AddCustomContext("first_buffer_after_cu_init_us", made);
-  benchmark::AddCustomContext("bare_region_without_context_us", bareRegion(facts.requestedBytes));
   benchmark::AddCustomContext("requested_bytes", std::to_string(facts.requestedBytes));
   benchmark::AddCustomContext("committed_bytes", std::to_string(facts.committedBytes));
   return true;
@@ -262,4 +303,4 @@ bool firstBuffer() {
 
 } // namespace
 
-int main(int argc, char** argv) { return bench::runOnCuda(argc, argv, firstBuffer); }
+int main(int argc, char** argv) { return bench::runOnCuda(argc, argv, begin); }

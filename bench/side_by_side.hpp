@@ -8,31 +8,38 @@
 
 namespace rdmagpu::bench {
 
-/// Times two ways of doing the same by turns, so that what else the machine does hits both alike.
+/// Times two ways of doing the same by turns, so that what else the machine does hits both alike. Who goes
+/// first alternates, for the second one finds warm caches and memory that was freed: each way has a median
+/// for either place, and counts as the mean of the two.
 class SideBySide {
 public:
   template <class Ours, class Theirs>
   void round(Ours ours, Theirs theirs) {
-    // Who goes first alternates: the second one finds warm caches and freed memory.
-    if(m_ours.size() % 2 == 0) {
-      m_ours.push_back(time(ours));
-      m_theirs.push_back(time(theirs));
+    if(m_ours.first.size() == m_ours.second.size()) {
+      m_ours.first.push_back(time(ours));
+      m_theirs.second.push_back(time(theirs));
     } else {
-      m_theirs.push_back(time(theirs));
-      m_ours.push_back(time(ours));
+      m_theirs.first.push_back(time(theirs));
+      m_ours.second.push_back(time(ours));
     }
   }
 
-  /// Sets the counters "ours_us", "theirs_us" (medians) and "ratio" (ours over theirs).
+  /// Sets the counters "ours_us", "theirs_us" and "ratio" (ours over theirs).
   void report(benchmark::State& state) {
-    const double ours = median(m_ours);
-    const double theirs = median(m_theirs);
+    const double ours = typical(m_ours);
+    const double theirs = typical(m_theirs);
     state.counters["ours_us"] = ours * 1e6;
     state.counters["theirs_us"] = theirs * 1e6;
     state.counters["ratio"] = ours / theirs;
   }
 
 private:
+  /// Of the rounds in which one way came first, and of those in which it came second.
+  struct Times {
+    std::vector<double> first;
+    std::vector<double> second;
+  };
+
   template <class Work>
   static double time(Work work) {
     const auto start = std::chrono::steady_clock::now();
@@ -45,8 +52,14 @@ private:
     return *middle;
   }
 
-  std::vector<double> m_ours;
-  std::vector<double> m_theirs;
+  static double typical(Times& times) {
+    if(times.second.empty()) // of a single round
+      return times.first.empty() ? 0 : median(times.first);
+    return times.first.empty() ? median(times.second) : (median(times.first) + median(times.second)) / 2;
+  }
+
+  Times m_ours;
+  Times m_theirs;
 };
 
 } // namespace rdmagpu::bench

@@ -7,7 +7,7 @@ import re
 import sys
 
 BESIDE = (
-    *("num_cpus", "cu_init_us", "first_buffer_after_cu_init_us", "bare_region_without_context_us", "first_checksum_us"),
+    *("num_cpus", "cu_init_us", "first_buffer_after_cu_init_us", "first_bare_region_after_cu_init_us", "first_checksum_us"),
     *("requested_bytes", "committed_bytes"),
 )
 COUNTER = re.compile(r"\w+_(us|gbps)|ratio|slice_bytes")
@@ -21,6 +21,8 @@ def text_of(folder, name):
 def suite(folder, name):
     """What a program of tests answered; a sentence where it could not be built."""
     if not (folder / f"{name}.json").exists():
+        if (folder / f"{name}.log").exists():
+            return f"died: {name}.log ends in the test that it died in"
         return "skipped: not built, configure.log says why"
     suites = json.loads(text_of(folder, f"{name}.json"))
     tests = [

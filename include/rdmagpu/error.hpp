@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,6 +42,7 @@ enum class Origin : std::uint8_t {
   LevelZero,
   Verbs,
   Fabric,
+  VideoMaster, ///< Deltacast's SDK.
 };
 
 /// The names as written above, for reports. Static text.
@@ -73,9 +75,12 @@ static_assert(std::is_trivially_copyable_v<Error>);
 
 /// One row of the table behind `Error::hints()`. The doctor and docs/errors.md print the same table.
 struct Hint {
+  /// A code that no component has.
+  static constexpr std::int64_t anyCode = std::numeric_limits<std::int64_t>::min();
+
   Origin origin;
-  const char* call; ///< Empty: any call of that origin.
-  std::int64_t code;
+  const char* call;  ///< Empty: any call of that origin.
+  std::int64_t code; ///< anyCode: any code of that call.
   const char* codeName;
   const char* finding;
   std::span<const char* const> sentences; ///< Most likely cause first.

@@ -107,6 +107,8 @@ public:
   /// Host memory that goes with slot `i` and changes hands with it; starts on a 64 KiB boundary, and is
   /// pinned as the peer's host slots are. Never copied. Empty when out of range, or when none was asked for.
   std::span<std::byte> companion(std::size_t i) const noexcept;
+  /// Where companion() lies. Not valid() when none was asked for.
+  const RdmaGpuBuffer& companionBuffer() const noexcept;
   /// Closes both sides of the ring, and waits until the copies that are under way and the thread have ended:
   /// then no completion is asked any more, and no slot touched. Frames that are still on their way are lost.
   /// With a proof the slots are looked at once more, for what came after their last frames.

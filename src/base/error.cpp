@@ -58,6 +58,8 @@ const char* name(Origin origin) noexcept {
     return "Verbs";
   case Origin::Fabric:
     return "Fabric";
+  case Origin::VideoMaster:
+    return "VideoMaster";
   }
   return "Origin?";
 }

@@ -47,7 +47,8 @@ std::span<const Hint> hintTable() noexcept { return table; }
 const Hint* findHint(Origin origin, const char* call, std::int64_t code) noexcept {
   for(const Hint& hint : table) {
     const std::string_view wanted = hint.call;
-    if(hint.origin == origin && hint.code == code && (wanted.empty() || wanted == call))
+    if(hint.origin == origin && (hint.code == code || hint.code == Hint::anyCode) &&
+       (wanted.empty() || wanted == call))
       return &hint;
   }
   return nullptr;

@@ -239,6 +239,11 @@ const RdmaGpuBuffer& StagedBuffer::peerBuffer() const noexcept {
   return m_impl && m_impl->peer.valid() ? m_impl->peer : applicationBuffer();
 }
 
+const RdmaGpuBuffer& StagedBuffer::companionBuffer() const noexcept {
+  static const RdmaGpuBuffer nothing;
+  return m_impl ? m_impl->companions : nothing;
+}
+
 std::span<std::byte> StagedBuffer::companion(std::size_t i) const noexcept {
   if(!m_impl || i >= m_impl->companions.slotCount())
     return {};

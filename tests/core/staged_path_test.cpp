@@ -202,6 +202,7 @@ TEST_P(StagedPath, CompanionsAreAlignedAndApart) {
   config.companionBytes = 1000;
   const StagedBuffer staged = makeStaged(config);
   EXPECT_EQ(staged.facts().companionBytes, 1000U);
+  EXPECT_EQ(cpuAddress(staged.companionBuffer().handoff(0)), staged.companion(0).data());
   for(std::size_t i = 0; i < 3; ++i) {
     const auto companion = staged.companion(i);
     ASSERT_EQ(companion.size(), 1000U);

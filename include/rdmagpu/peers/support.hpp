@@ -1,0 +1,31 @@
+#pragma once
+#include <rdmagpu/error.hpp>
+#include <rdmagpu/export.hpp>
+
+#include <cstdint>
+
+/// What the glue to the SDKs of peers shares. Each such header is compiled by whoever has the SDK; the
+/// library itself includes no vendor's header.
+namespace rdmagpu::peers {
+
+/// What that glue refuses by itself.
+enum class Refusal : std::uint8_t {
+  SlotsTooSmall,      ///< For what the SDK transfers.
+  CompanionsTooSmall, ///< For what the SDK transfers beside each frame.
+  CannotAddress,      ///< Memory of a kind that the SDK does not take.
+  BadBufferType,
+  NoFreeSlot, ///< To start a stream with.
+  Running,
+  Spent,       ///< The stream has run.
+  UnknownSlot, ///< The SDK returned a slot that it did not have.
+  OutOfMemory,
+};
+
+/// An Error of Origin::Library. `call` is static text.
+RDMAGPU_API Error refusal(const char* call, Refusal, std::uint64_t asked = 0,
+                          std::uint64_t limit = 0) noexcept;
+
+/// Tells the log sink what a destructor cannot return.
+RDMAGPU_API void reportFailure(const Error&) noexcept;
+
+} // namespace rdmagpu::peers

@@ -11,7 +11,7 @@ namespace rdmagpu::cli {
 namespace {
 
 /// Of the hints' fields, those that no option sets.
-constexpr std::array<std::string_view, 1> withoutOption{"copyThrough"};
+constexpr std::array<std::string_view, 3> withoutOption{"copyThrough", "bufferType", "bufferTypeCount"};
 
 /// An error that has these hints, of the library itself.
 Error errorOf(std::string_view codeName) {

@@ -1,5 +1,6 @@
 #include <contract/bytes_contract.hpp>
 #include <contract/cuda_pinned.hpp>
+#include <contract/fault.hpp>
 
 #include <array>
 #include <cstddef>
@@ -80,6 +81,7 @@ TEST_F(CudaKernels, DriverThatCannotCompileThemSaysWhatToDo) {
       EXPECT_EQ(error.kind, Errc::Unsupported) << error.message();
       EXPECT_STREQ(error.finding, "no-kernels");
       EXPECT_FALSE(error.hints().empty()) << error.message();
+      EXPECT_TRUE(hintsName(error, "checksum()") && hintsName(error, "poison()")) << error.codeName;
     }
   }
   EXPECT_TRUE(buffer.clear(0)) << "needs none";

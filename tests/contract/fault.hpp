@@ -36,6 +36,13 @@ inline bool shows(std::string_view failed, const Outcome& outcome) {
                      [&](const Error& error) { return failed == error.call; });
 }
 
+/// Whether what is said to be done speaks of that.
+inline bool hintsName(const Error& error, std::string_view word) {
+  return std::ranges::any_of(error.hints(), [&](const char* sentence) {
+    return std::string_view{sentence}.find(word) != std::string_view::npos;
+  });
+}
+
 /// Fails the n-th call of a stand-in for n = 1, 2, ... until nothing is left to fail. A stand-in
 /// has failCall(n), failedCall() ("" when the run made fewer than n calls) and ledger(), which is
 /// empty when all that was acquired has been given back. `scenario` builds, uses and destroys.

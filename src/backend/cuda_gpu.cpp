@@ -99,10 +99,10 @@ Error asNamed(Error error, const GpuSelector& named) {
 Result<int> checkOrdinal(const char* call, int ordinal, int count) {
   if(ordinal >= 0 && ordinal < count)
     return ordinal;
-  Error error = ordinal < 0
-                    ? libraryError(call, LibraryCode::OrdinalNegative)
-                    : libraryError(call, LibraryCode::DeviceOutOfRange, static_cast<std::uint64_t>(ordinal),
-                                   static_cast<std::uint64_t>(count));
+  const auto gpus = static_cast<std::uint64_t>(count);
+  Error error = ordinal < 0 ? libraryError(call, LibraryCode::OrdinalNegative, 0, gpus)
+                            : libraryError(call, LibraryCode::DeviceOutOfRange,
+                                           static_cast<std::uint64_t>(ordinal), gpus);
   error.device = ordinal;
   return error;
 }

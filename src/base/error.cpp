@@ -94,19 +94,31 @@ std::string textOf(const std::array<std::byte, 16>& uuid) {
   return text;
 }
 
+bool isOf(LibraryCode code, const Error& error) noexcept {
+  return error.origin == Origin::Library && error.code == static_cast<std::int64_t>(code);
+}
+
+/// "; asked 5, available 3", as far as there are such numbers.
+std::string numbersOf(const Error& error) {
+  const bool negative = isOf(LibraryCode::OrdinalNegative, error);
+  const bool ordinal = negative || isOf(LibraryCode::DeviceOutOfRange, error);
+  // A budget of 0 is a figure too, and so is an ordinal; elsewhere 0 means that nobody told.
+  const bool budget = error.origin == Origin::Library && error.kind == Errc::OutOfMemory &&
+                      !isOf(LibraryCode::OutOfMemory, error);
+  std::string text;
+  if(error.bytes || error.available || ordinal)
+    text += "; asked " + (negative ? std::to_string(error.device) : std::to_string(error.bytes));
+  if(error.available || ordinal || (error.bytes && budget))
+    text += ", available " + std::to_string(error.available);
+  return text;
+}
+
 } // namespace
 
 std::string Error::message() const {
   if(kind == Errc::None)
     return "no error";
-  std::string text = whatFailed(*this);
-  if(bytes || available)
-    text += "; asked " + std::to_string(bytes);
-  // A budget of 0 is a figure too; elsewhere 0 means that nobody told.
-  const bool budget = origin == Origin::Library && kind == Errc::OutOfMemory &&
-                      code != static_cast<std::int64_t>(LibraryCode::OutOfMemory);
-  if(available || (bytes && budget))
-    text += ", available " + std::to_string(available);
+  std::string text = whatFailed(*this) + numbersOf(*this);
   if(device >= 0)
     text += "; device " + std::to_string(device);
   if(slot >= 0)

@@ -55,6 +55,7 @@ bool isAbsentGpu(const RdmaGpuBufferConfig& config, const Error& error) noexcept
   const bool named = !config.gpu.empty() || config.cudaDevice != 0;
   return named && error.origin == Origin::Library &&
          (error.code == static_cast<std::int64_t>(LibraryCode::DeviceOutOfRange) ||
+          error.code == static_cast<std::int64_t>(LibraryCode::OrdinalNegative) ||
           error.code == static_cast<std::int64_t>(LibraryCode::DeviceNotFound));
 }
 

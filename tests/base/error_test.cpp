@@ -60,6 +60,16 @@ TEST(Error, BudgetOfZeroIsShown) {
               HasSubstr("asked 5, available 0"));
 }
 
+TEST(Error, OrdinalThatIsNoGpusIsNamedWithTheRule) {
+  Error error = libraryError("make", LibraryCode::OrdinalNegative, 0, 2);
+  error.device = -3;
+  EXPECT_EQ(
+      error.message(),
+      "make: the GPU's ordinal must be 0 or more, and below the number of GPUs here; asked -3, available 2");
+  EXPECT_THAT(libraryError("make", LibraryCode::DeviceOutOfRange, 0, 0).message(),
+              HasSubstr("asked 0, available 0"));
+}
+
 TEST(Error, EveryLibraryCodeHasARuleAndAFinding) {
   EXPECT_EQ(libraryRule(0), nullptr);
   EXPECT_EQ(libraryRule(-1), nullptr);

@@ -26,13 +26,32 @@ TEST(CudaSelection, OrdinalOutOfRangeNamesAskedAndAvailable) {
   EXPECT_EQ(error.bytes, 1000U);
   EXPECT_EQ(error.available, static_cast<std::uint64_t>(CudaDriver::instance().deviceCount()));
   EXPECT_FALSE(error.hints().empty());
-  for(const int negative : {-1, std::numeric_limits<int>::min()}) {
-    config.cudaDevice = negative;
-    EXPECT_STREQ(refusal(config).codeName, "OrdinalNegative");
-    EXPECT_EQ(refusal(config).kind, Errc::NotFound);
-  }
+  EXPECT_NE(error.message().find("; asked 1000, available " + std::to_string(error.available)),
+            std::string::npos)
+      << error.message();
   config.gpu.ordinal = 0;
   EXPECT_TRUE(RdmaGpuBuffer::make(config)) << "gpu counts, not cudaDevice";
+}
+
+TEST(CudaSelection, NegativeOrdinalIsNamedWithTheOnesThereAre) {
+  for(const int negative : {-1, std::numeric_limits<int>::min()}) {
+    for(const RdmaGpuApi api : {RdmaGpuApi::Cuda, RdmaGpuApi::Auto}) {
+      auto config = cudaConfig();
+      config.api = api;
+      config.cudaDevice = negative;
+      const Error error = refusal(config);
+      EXPECT_EQ(error.kind, Errc::NotFound);
+      EXPECT_STREQ(error.codeName, "OrdinalNegative");
+      EXPECT_EQ(error.device, negative);
+      EXPECT_EQ(error.available, static_cast<std::uint64_t>(CudaDriver::instance().deviceCount()));
+    }
+  }
+  const auto buffer = RdmaGpuBuffer::make(cudaConfig(CudaMemory::Vmm));
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  const auto granted = buffer->grantAccess({.ordinal = -1, .pci = {}, .uuid = {}, .luid = {}});
+  ASSERT_FALSE(granted);
+  EXPECT_STREQ(granted.error().codeName, "OrdinalNegative");
+  EXPECT_STREQ(granted.error().call, "RdmaGpuBuffer::grantAccess");
 }
 
 TEST(CudaSelection, PciAddressOfNoGpuIsNotFound) {

@@ -232,9 +232,12 @@ std::optional<Failure> mismatchFailure(const CheckCounts& check) {
 std::optional<Failure> faultFailure(const std::optional<FrameProofCounters>& proof) {
   if(!proof || proof->faults() == 0)
     return {};
-  return Failure{.kind = "FrameFault",
-                 .message = fmt::format("the slots' memory shows that the peer did not write as it said: {}",
-                                        faultsText(*proof))};
+  // Of the peer those say nothing.
+  const char* what =
+      proof->faults() == proof->unchecked
+          ? "the slots could not be looked at, so that nobody knows whether the peer wrote as it said"
+          : "the slots' memory shows that the peer did not write as it said";
+  return Failure{.kind = "FrameFault", .message = fmt::format("{}: {}", what, faultsText(*proof))};
 }
 
 } // namespace rdmagpu::cli

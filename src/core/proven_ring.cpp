@@ -46,7 +46,9 @@ void SlotRing::Impl::failOver(FrameFault fault) noexcept {
   if(fault == FrameFault::None || !stage || proof->onFault() != FaultPolicy::FailOver)
     return;
   if(stage->directNow.exchange(false, std::memory_order_relaxed))
-    log(LogLevel::Warning, "the direct path has failed: from now on frames go through host memory");
+    log(LogLevel::Warning, fault == FrameFault::Unchecked
+                               ? "the direct path cannot be proven: from now on frames go through host memory"
+                               : "the direct path has failed: from now on frames go through host memory");
 }
 
 } // namespace rdmagpu

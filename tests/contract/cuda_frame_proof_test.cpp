@@ -5,6 +5,8 @@
 #include <contract/proven_ring_contract.hpp>
 #include <rdmagpu/copy_queue.hpp>
 
+#include <algorithm>
+#include <string_view>
 #include <thread>
 
 namespace rdmagpu::prooftest {
@@ -158,6 +160,10 @@ protected:
   /// What refuses every look, or flush before it, from now on.
   void failLooks(const char* call) { standin->failNamed(call, api::Status::IllegalAddress); }
   void letLooksPass() { standin->failNamed("", api::Status::Success); }
+
+  static constexpr std::string_view pathNotProven =
+      "the direct path cannot be proven: from now on frames go through host memory";
+  static bool isAboutTheDirectPath(std::string_view text) { return text.starts_with("the direct path"); }
 };
 
 TEST_F(CudaFrameProofCalls, LookIsALaunchAndAWaitAndMakesNothing) {
@@ -261,6 +267,7 @@ TEST_F(CudaFrameProofCalls, RingTreatsUncheckedFramesAsFaultyOnes) {
     StagedBuffer staged = makeStaged(config);
     const std::uint32_t slot = acquireNext(staged.ring());
     fill(staged, slot, 0, 0, stagedtest::frameBytes);
+    const LogCapture log;
     failLooks("cuLaunchKernel");
     const RingStatus published = staged.ring().publish(slot, 0, stagedtest::frameBytes);
     letLooksPass();
@@ -272,6 +279,10 @@ TEST_F(CudaFrameProofCalls, RingTreatsUncheckedFramesAsFaultyOnes) {
     EXPECT_EQ(staged.ring().counters().drops, policy == FaultPolicy::Drop ? 1U : 0U);
     // One that fails over is armed again, which fails too.
     EXPECT_EQ(staged.proofCounters()->unchecked, policy == FaultPolicy::FailOver ? 2U : 1U);
+    const auto texts = log.texts();
+    EXPECT_EQ(std::ranges::count_if(texts, isAboutTheDirectPath), policy == FaultPolicy::FailOver ? 1 : 0);
+    EXPECT_EQ(std::ranges::count(texts, pathNotProven), policy == FaultPolicy::FailOver ? 1 : 0)
+        << "it has not failed";
   }
 }
 

@@ -30,6 +30,7 @@ struct Profile {
   bool gpusReachEachOther = true;
   std::uint64_t memory = 141 * gibibyte;
   std::uint64_t bar1 = 256 * gibibyte;
+  const char* firstGpu = nullptr; ///< Whose profile's attributes GPU 0 has, where not these.
 };
 
 inline constexpr std::array profiles{
@@ -71,6 +72,11 @@ inline constexpr std::array profiles{
             .devices = 1,
             .memory = 119 * gibibyte,
             .bar1 = 0},
+    Profile{.name = "integrated-first",
+            .text = "an integrated GPU, and behind it an H200",
+            .firstGpu = "integrated"},
+    Profile{
+        .name = "geforce-first", .text = "a GPU without RDMA, and behind it an H200", .firstGpu = "geforce"},
     Profile{.name = "no-dma-buf", .text = "no dma-buf exports, as with closed kernel modules", .dmaBuf = 0},
     Profile{.name = "grace",
             .text = "a coherent link to the CPU, and exports through PCIe by choice",
@@ -103,6 +109,11 @@ inline const Profile& profileNamed(const char* name) {
   }
   std::fprintf(stderr, "stand-in: no profile is called %s\n", name);
   std::abort();
+}
+
+/// The profile with the attributes of that GPU.
+inline const Profile& gpuOf(const Profile& machine, int ordinal) {
+  return machine.firstGpu && ordinal == 0 ? profileNamed(machine.firstGpu) : machine;
 }
 
 /// The one that the environment names, or else that one.

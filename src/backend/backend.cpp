@@ -1,5 +1,9 @@
 #include <backend/backend.hpp>
+#include <base/align.hpp>
 #include <base/library_error.hpp>
+#include <os/host_pages.hpp>
+
+#include <algorithm>
 
 namespace rdmagpu::backend {
 
@@ -23,7 +27,9 @@ Result<std::unique_ptr<Canaries>> Region::openCanaries(std::span<const CanarySlo
   return libraryError("FrameProof::make", LibraryCode::NotProvable);
 }
 
-Result<RegionPtr> Device::attach(os::Fd, std::size_t bytes) {
+std::size_t sharedPageBytes() noexcept { return std::max(gpuPageBytes, os::pageBytes()); }
+
+Result<RegionPtr> Backend::attach(os::Fd, std::size_t bytes) const {
   return libraryError("RdmaGpuBuffer::attach", LibraryCode::NotShareable, bytes);
 }
 

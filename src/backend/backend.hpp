@@ -85,6 +85,10 @@ struct Budget {
 /// Free memory less a reserve of an eighth: filling a machine or a BAR to the brim harms others on it.
 constexpr std::uint64_t lessReserve(std::uint64_t free) noexcept { return free - free / 8; }
 
+/// What peers pin, and dma-bufs are cut in: the larger of a GPU's page and the system's. Slots in memory that
+/// can be shared start on multiples of it.
+std::size_t sharedPageBytes() noexcept;
+
 /// A device, opened: allocates regions.
 class Device {
 public:
@@ -100,8 +104,6 @@ public:
   /// Whether nothing but the driver's own memory limits what is allocated, so that it refuses by itself what
   /// does not fit and budget() need not be asked before, which may be slow.
   virtual bool driverKeepsBudget() const noexcept { return false; }
-  /// Maps what another process shared with Region::share(). The base answers NotShareable.
-  virtual Result<RegionPtr> attach(os::Fd, std::size_t bytes);
 };
 
 using DevicePtr = std::shared_ptr<Device>;
@@ -115,6 +117,9 @@ public:
   /// What exists here. Creates nothing on any device.
   virtual BackendInfo probe() const = 0;
   virtual Result<DevicePtr> open(const RdmaGpuBufferConfig&) const = 0;
+  /// Maps what another process shared with Region::share(), on whichever device it lies. The base answers
+  /// NotShareable.
+  virtual Result<RegionPtr> attach(os::Fd, std::size_t bytes) const;
   /// What the driver says of memory there, whoever allocated it; nullopt when it does not know it, or this
   /// process does not use the driver. Loads and initialises none. A range that starts in an allocation and
   /// passes its end is an Error. Of PinnedHost the kernel knows the rest. The base answers nullopt.

@@ -2,9 +2,7 @@
 #include <backend/cuda_inspect.hpp>
 #include <backend/cuda_region.hpp>
 #include <backend/registry.hpp>
-#include <base/align.hpp>
 #include <base/log.hpp>
-#include <os/host_pages.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -26,8 +24,7 @@ public:
     return error;
   }
 
-  /// The page that peers pin, and the one that a dma-buf is cut on.
-  std::size_t slotGranularity() const noexcept override { return std::max(gpuPageBytes, os::pageBytes()); }
+  std::size_t slotGranularity() const noexcept override { return sharedPageBytes(); }
 
   std::optional<Budget> budget(const RdmaGpuBufferConfig&) const override {
     const std::uint64_t window =
@@ -36,10 +33,6 @@ public:
                   LibraryCode::DeviceBudgetExceeded};
   }
   bool driverKeepsBudget() const noexcept override { return m_bar1.coversMemory || !m_limitedByBar1; }
-
-  Result<RegionPtr> attach(os::Fd fd, std::size_t bytes) override {
-    return CudaRegion::import(std::move(fd), bytes);
-  }
 
 private:
   Gpu m_gpu;
@@ -77,6 +70,12 @@ public:
       return memory.error();
     const Bar1 bar1 = readBar1(*gpu);
     return DevicePtr{std::make_shared<CudaDevice>(*std::move(gpu), bar1, *memory, config.rdma)};
+  }
+
+  Result<RegionPtr> attach(os::Fd fd, std::size_t bytes) const override {
+    if(const auto cuda = openDriver(); !cuda)
+      return cuda.error();
+    return CudaRegion::import(std::move(fd), bytes);
   }
 
   Result<std::optional<MemoryFacts>> inspect(std::uintptr_t begin, std::size_t bytes) const override {

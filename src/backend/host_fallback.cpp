@@ -1,6 +1,5 @@
 #include <backend/cuda_host_pin.hpp>
 #include <backend/registry.hpp>
-#include <base/align.hpp>
 #include <base/library_error.hpp>
 #include <os/host_pages.hpp>
 #include <os/memory_budget.hpp>
@@ -10,7 +9,6 @@
 #include <rdmagpu/checksum.hpp>
 #include <rdmagpu/poison.hpp>
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -153,7 +151,7 @@ public:
     return RegionPtr{std::move(region)};
   }
 
-  std::size_t slotGranularity() const noexcept override { return std::max(gpuPageBytes, os::pageBytes()); }
+  std::size_t slotGranularity() const noexcept override { return sharedPageBytes(); }
 
   std::optional<Budget> budget(const RdmaGpuBufferConfig& config) const override {
     if(config.host.hugePages == HugePages::Require) {
@@ -162,13 +160,6 @@ public:
     }
     const auto free = os::memoryBudget();
     return free ? std::optional{Budget{lessReserve(*free), LibraryCode::BudgetExceeded}} : std::nullopt;
-  }
-
-  Result<RegionPtr> attach(os::Fd fd, std::size_t bytes) override {
-    auto memory = os::HostPages::adopt(std::move(fd), bytes, PageLock::Try);
-    if(!memory)
-      return memory.error();
-    return RegionPtr{std::make_shared<const HostRegion>(*std::move(memory), m_process, false)};
   }
 
 private:
@@ -187,6 +178,15 @@ public:
     if(!process)
       return process.error();
     return DevicePtr{std::make_shared<HostDevice>(*process)};
+  }
+  Result<RegionPtr> attach(os::Fd fd, std::size_t bytes) const override {
+    const auto process = os::identifyProcess();
+    if(!process)
+      return process.error();
+    auto memory = os::HostPages::adopt(std::move(fd), bytes, PageLock::Try);
+    if(!memory)
+      return memory.error();
+    return RegionPtr{std::make_shared<const HostRegion>(*std::move(memory), *process, false)};
   }
 };
 

@@ -45,14 +45,9 @@ Result<RdmaGpuBuffer> attachTo(os::Fd fd, const Description& told) {
                             : nullptr;
   if(!backend)
     return libraryError(attachCall, LibraryCode::BackendAbsent);
-  // Whether peers can reach the memory was its maker's to ask for.
-  auto device = backend->open({.api = backend->api(), .rdma = GpuRdma::Try});
-  if(!device)
-    return device.error();
-
   const bool counts = told.slotCount <= std::numeric_limits<std::uint32_t>::max();
   const auto layout = core::layOut(attachCall, counts ? static_cast<std::uint32_t>(told.slotCount) : 0,
-                                   told.frameBytes, (*device)->slotGranularity());
+                                   told.frameBytes, backend::sharedPageBytes());
   if(!layout)
     return layout.error();
   if(layout->stride != told.slotStride || layout->totalBytes() > told.regionBytes)
@@ -61,7 +56,7 @@ Result<RdmaGpuBuffer> attachTo(os::Fd fd, const Description& told) {
   auto above = os::aboveStandard(std::move(fd));
   if(!above)
     return above.error();
-  auto region = (*device)->attach(*std::move(above), told.regionBytes);
+  auto region = backend->attach(*std::move(above), told.regionBytes);
   if(!region)
     return region.error();
   auto state = std::make_unique<core::BufferState>();

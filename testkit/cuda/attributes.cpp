@@ -29,7 +29,7 @@ constexpr std::size_t poolBlockBytes = 32U << 20;
 Known describe(const Mapping& mapping, DevicePtr start) {
   const AllocationProp& prop = mapping.memory->prop;
   const bool capable =
-      prop.allocFlags.gpuDirectRdmaCapable && !mapping.memory->imported && state().profile->vmmIsCapable;
+      prop.allocFlags.gpuDirectRdmaCapable && !mapping.memory->imported && gpu(prop.location.id).vmmIsCapable;
   return {.start = start,
           .bytes = mapping.bytes,
           .mappingBytes = mapping.bytes,
@@ -46,7 +46,7 @@ Known describe(const Plain& plain, DevicePtr start) {
           .device = plain.device,
           .managed = plain.kind == PlainKind::Managed,
           .pool = plain.kind == PlainKind::Pool,
-          .capable = plain.kind == PlainKind::Alloc && state().profile->rdma != 0,
+          .capable = plain.kind == PlainKind::Alloc && gpu(plain.device).rdma != 0,
           .syncMemops = plain.syncMemops};
 }
 

@@ -82,6 +82,8 @@ bool isDevice(Device device) noexcept {
   return ordinalOf(device) >= 0 && ordinalOf(device) < state().profile->devices;
 }
 
+const Profile& gpu(int ordinal) { return gpuOf(*state().profile, ordinal); }
+
 Context current() { return stack.empty() ? nullptr : stack.back(); }
 
 Status checkContext() {
@@ -209,7 +211,7 @@ RDMAGPU_STANDIN_API Status cuDeviceGetAttribute(int* value, DeviceAttribute attr
     return Status::InvalidValue;
   if(!isDevice(device))
     return Status::InvalidDevice;
-  const Profile& profile = *state().profile;
+  const Profile& profile = gpu(ordinalOf(device));
   switch(attribute) {
   case DeviceAttribute::Integrated:
     *value = profile.integrated;

@@ -162,7 +162,8 @@ RDMAGPU_STANDIN_API Status cuMemGetHandleForAddressRange(void* handle, DevicePtr
   if(type != RangeHandleType::DmaBufFd || !isMemory(address, bytes, noAccess) ||
      (plain && plain->kind == PlainKind::Managed))
     return Status::InvalidValue;
-  if(state().profile->dmaBuf != 1 || (flags == dmaBufMappingTypePcie && !state().profile->pcieMapping))
+  const int device = plain ? plain->device : mappingOf(address)->memory->prop.location.id;
+  if(gpu(device).dmaBuf != 1 || (flags == dmaBufMappingTypePcie && !gpu(device).pcieMapping))
     return Status::NotSupported;
   // Of the exact size, as the driver's is. The bytes are not there: the driver's cannot be mapped either.
   const int fd = memfd_create("rdmagpu-standin-dmabuf", MFD_CLOEXEC);

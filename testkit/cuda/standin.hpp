@@ -148,6 +148,8 @@ struct State {
 };
 
 State& state();
+/// What that GPU has for attributes. Memory and BAR1 are the machine's.
+const Profile& gpu(int ordinal);
 
 /// Prints what the caller did wrong and ends the process; or gives the driver's answer to it.
 Status misuse(const char* call, const char* what, Status answer = Status::InvalidValue);

@@ -200,7 +200,7 @@ RDMAGPU_STANDIN_API Status cuMemCreate(MemHandle* handle, std::size_t bytes, con
     return Status::InvalidValue;
   if(const Status status = check(*prop); status != Status::Success)
     return status;
-  if(prop->requestedHandleTypes == HandleType::PosixFileDescriptor && !state().profile->posixFd)
+  if(prop->requestedHandleTypes == HandleType::PosixFileDescriptor && !gpu(prop->location.id).posixFd)
     return Status::NotSupported;
   if(bytes > state().profile->memory - state().used)
     return Status::OutOfMemory;

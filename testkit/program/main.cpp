@@ -86,7 +86,7 @@ int printPath(const std::string& driver) {
 
 int printProfiles() {
   for(const rdmagpu::standin::Profile& profile : rdmagpu::standin::profiles)
-    std::printf("%-14s %s\n", profile.name, profile.text);
+    std::printf("%-16s %s\n", profile.name, profile.text);
   std::puts("\nRDMAGPU_STANDIN_CUDA_PROFILE=NAME chooses one.");
   return 0;
 }

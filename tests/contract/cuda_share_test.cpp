@@ -116,7 +116,37 @@ TEST(CudaShare, DescriptorOfOtherMemoryIsRefused) {
   EXPECT_STREQ(attached.error().call, "cuMemImportFromShareableHandle");
 }
 
-class CudaShareOnStandin : public OnCudaStandin {};
+class CudaShareOnStandin : public OnCudaStandin {
+protected:
+  static Result<RdmaGpuBuffer> attachTo(const RdmaGpuBuffer& buffer) {
+    const auto shared = buffer.share();
+    EXPECT_TRUE(shared) << shared.error().message();
+    std::array<int, 2> ends{};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+    EXPECT_TRUE(shared && shared->send(ends[0]));
+    auto attached = RdmaGpuBuffer::attach(ends[1]);
+    close(ends[0]);
+    close(ends[1]);
+    return attached;
+  }
+};
+
+TEST_F(CudaShareOnStandin, MemoryOfOneGpuIsAttachedWhereTheFirstGpuHasNone) {
+  for(const char* machine : {"integrated-first", "geforce-first"}) {
+    standin->profile(machine);
+    auto config = cudaConfig(CudaMemory::Vmm);
+    config.gpu.ordinal = 1;
+    const auto buffer = RdmaGpuBuffer::make(config);
+    ASSERT_TRUE(buffer) << buffer.error().message();
+    const auto attached = attachTo(*buffer);
+    ASSERT_TRUE(attached) << attached.error().message();
+    EXPECT_EQ(attached->facts().pci, PciAddress{.bus = 0x3C});
+    ASSERT_TRUE(buffer->upload(1, filled(7)));
+    auto seen = filled(0);
+    ASSERT_TRUE(attached->download(1, seen));
+    EXPECT_EQ(seen, filled(7));
+  }
+}
 
 TEST_F(CudaShareOnStandin, MemoryThatNoPeerHasToReachIsAttachedWhereNoneCan) {
   standin->profile("geforce");
@@ -124,14 +154,7 @@ TEST_F(CudaShareOnStandin, MemoryThatNoPeerHasToReachIsAttachedWhereNoneCan) {
   config.rdma = GpuRdma::Off;
   const auto buffer = RdmaGpuBuffer::make(config);
   ASSERT_TRUE(buffer) << buffer.error().message();
-  const auto shared = buffer->share();
-  ASSERT_TRUE(shared) << shared.error().message();
-  std::array<int, 2> ends{};
-  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
-  ASSERT_TRUE(shared->send(ends[0]));
-  const auto attached = RdmaGpuBuffer::attach(ends[1]);
-  close(ends[0]);
-  close(ends[1]);
+  const auto attached = attachTo(*buffer);
   ASSERT_TRUE(attached) << attached.error().message();
   ASSERT_TRUE(buffer->upload(1, filled(7)));
   auto seen = filled(0);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <utility>
 
 namespace rdmagpu {
@@ -81,7 +82,6 @@ TEST(RegionPerSlot, WhatADriverCannotDoIsSaid) {
   EXPECT_STREQ(buffer->exportSlot(0).error().codeName, "NotExportable");
   EXPECT_STREQ(buffer->share().error().codeName, "NotShareable");
   EXPECT_STREQ(CopyQueue::make(*buffer).error().codeName, "NotCopyable");
-  EXPECT_STREQ(device.attach({}, 1).error().codeName, "NotShareable");
 }
 
 TEST(RegionPerSlot, RegionThatCannotDoMoreSaysSo) {
@@ -90,6 +90,21 @@ TEST(RegionPerSlot, RegionThatCannotDoMoreSaysSo) {
   ASSERT_TRUE(region);
   EXPECT_STREQ((*region)->openCopies({}).error().codeName, "NotCopyable");
   EXPECT_STREQ((*region)->share().error().codeName, "NotShareable");
+}
+
+/// A backend whose memory cannot be shared.
+class UnsharedBackend final : public backend::Backend {
+public:
+  RdmaGpuApi api() const noexcept override { return RdmaGpuApi::Vulkan; }
+  HandoffKind handoffKind() const noexcept override { return {}; }
+  BackendInfo probe() const override { return {}; }
+  Result<backend::DevicePtr> open(const RdmaGpuBufferConfig&) const override {
+    return backend::DevicePtr{std::make_shared<test::FakeDevice>()};
+  }
+};
+
+TEST(RegionPerSlot, BackendThatCannotShareAttachesNothing) {
+  EXPECT_STREQ(UnsharedBackend{}.attach({}, 1).error().codeName, "NotShareable");
 }
 
 } // namespace

@@ -122,10 +122,11 @@ struct RdmaGpuBufferConfig {
   // From here on rdmagpu's own; every default is what most callers want.
   GpuSelector gpu{};  ///< Chooses the GPU by PCI address, UUID or LUID instead of by ordinal.
   Handoffs accepts{}; ///< Auto: the handoffs that the peer takes.
-  /// Where the peer is. Host memory is taken on its NUMA node. Of GPUs, where `gpu` is empty and `cudaDevice`
-  /// 0, the nearest is taken: the one behind the most of the peer's PCI bridges, counted from the root; of
-  /// several, one on its NUMA node; of those, the first. facts().pci tells which it is. An address that this
-  /// machine has no device at is NotFound.
+  /// Where the peer is. Host memory is taken on its NUMA node. Where `gpu` is empty and `cudaDevice` 0, a GPU
+  /// is taken that can do what is asked, if there is one: not an integrated one, and as `rdma` says one that
+  /// peers reach. Of several the nearest: the one behind the most of the peer's PCI bridges, counted from the
+  /// root; of those, one on its NUMA node; of those, the first. facts().pci tells which it is. An address that
+  /// this machine has no device at is NotFound.
   std::optional<PciAddress> peer{};
   bool zeroFill{false}; ///< Hand the slots out cleared. Costs nothing where the system promises that anyway
                         ///< (host memory).

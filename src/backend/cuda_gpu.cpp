@@ -8,6 +8,8 @@
 #include <array>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 namespace rdmagpu::backend::cuda {
@@ -117,41 +119,46 @@ Known& knownGpus() noexcept {
   return known;
 }
 
-/// Compares as greater the nearer a device is.
-using Nearness = std::pair<std::size_t, bool>;
-
-Nearness nearness(const PciAddress& device, const PciAddress& peer, const std::string& root) {
-  const int node = os::nodeOf(device, root);
-  return {os::sharedPath(device, peer, root), node >= 0 && node == os::nodeOf(peer, root)};
+Error notCapable(const char* attribute, const Gpu& gpu) {
+  Error error = libraryError(attribute, LibraryCode::NotRdmaCapable);
+  error.device = gpu.ordinal;
+  return error;
 }
 
-Result<int> nearestGpu(const api::Functions& cuda, const PciAddress& peer, const std::string& root) {
+/// Compares as greater the better a GPU is: one that the config's memory can be allocated on before others,
+/// of those one that peers reach, of those one that shares more of the peer's way, of those one on its node.
+using Rank = std::tuple<bool, bool, std::size_t, bool>;
+
+Rank rankOf(const Gpu& gpu, const RdmaGpuBufferConfig& config, const std::string& root) {
+  // Of host memory any GPU's copy engine will do.
+  const bool host = config.api == RdmaGpuApi::HostFallback;
+  const bool usable = host || chooseMemory(gpu, config.cudaMemory, config.rdma);
+  const bool reachable = host || config.rdma == GpuRdma::Off || gpu.rdma;
+  if(!gpu.pci)
+    return {usable, reachable, 0, false};
+  const int node = os::nodeOf(*gpu.pci, root);
+  return {usable, reachable, os::sharedPath(*gpu.pci, *config.peer, root),
+          node >= 0 && node == os::nodeOf(*config.peer, root)};
+}
+
+Result<int> nearestGpu(const api::Functions& cuda, const RdmaGpuBufferConfig& config,
+                       const std::string& root) {
   const auto count = countGpus(cuda);
   if(!count)
     return count;
   int nearest = 0;
-  Nearness best{};
+  std::optional<Rank> best;
   for(int i = 0; i < *count; ++i) {
-    const auto device = deviceAt(cuda, i);
-    if(!device)
-      return device.error();
-    const auto busId = busIdOf(cuda, *device);
-    if(!busId)
-      return busId.error();
-    const auto address = PciAddress::parse(*busId);
-    const Nearness found = address ? nearness(*address, peer, root) : Nearness{};
-    if(found > best) {
+    const auto gpu = knownGpu(cuda, i);
+    if(!gpu)
+      return gpu.error();
+    const Rank found = rankOf(*gpu, config, root);
+    if(!best || found > *best) {
       best = found;
       nearest = i;
     }
   }
   return checkOrdinal(makeCall, nearest, *count);
-}
-
-Error notCapable(const char* attribute, const Gpu& gpu) {
-  Error error = libraryError(attribute, LibraryCode::NotRdmaCapable);
-  error.device = gpu.ordinal;
-  return error;
 }
 
 } // namespace
@@ -209,7 +216,7 @@ void forgetGpus() noexcept {
 Result<int> chooseGpu(const api::Functions& cuda, const RdmaGpuBufferConfig& config,
                       const std::string& root) {
   if(config.peer && config.gpu.empty() && config.cudaDevice == 0)
-    return nearestGpu(cuda, *config.peer, root);
+    return nearestGpu(cuda, config, root);
   return chooseGpu(makeCall, cuda, config.gpu, config.cudaDevice);
 }
 

@@ -42,8 +42,7 @@ Result<Gpu> knownGpu(const api::Functions&, int ordinal);
 void forgetGpus() noexcept;
 
 /// The ordinal of the GPU that the config names. Those of its ways to name one that it uses must agree. Where
-/// it names none, and a peer, the GPU nearest to that: the one that shares the most of the way from the PCI
-/// root with it; of several, one on its NUMA node; of those, the first. `root` replaces "/".
+/// it names none, and a peer, the GPU nearest to that, as the config's `peer` says. `root` replaces "/".
 Result<int> chooseGpu(const api::Functions&, const RdmaGpuBufferConfig&, const std::string& root = "");
 /// The same for a selector, and an ordinal for one that names none. `call` is the public function to name in
 /// an error.

@@ -28,10 +28,14 @@ RdmaGpuBufferConfig applicationConfig(const StagedBufferConfig& config) {
   return wanted;
 }
 
-/// Host slots beside those of the application.
+/// Host slots beside those of the application, for the copy engine of its GPU.
 RdmaGpuBufferConfig hostConfig(const StagedBufferConfig& config, const RdmaGpuBuffer& application) {
   RdmaGpuBufferConfig wanted = config.buffer;
   wanted.api = RdmaGpuApi::HostFallback;
+  if(const auto& gpu = application.facts().pci) {
+    wanted.gpu = {};
+    wanted.gpu.pci = gpu;
+  }
   if(application.backend() != RdmaGpuApi::HostFallback && wanted.host.gpuPin == GpuPin::Off)
     wanted.host.gpuPin = GpuPin::Require;
   return wanted;

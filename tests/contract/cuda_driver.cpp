@@ -3,6 +3,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 namespace rdmagpu::test {
 namespace {
@@ -78,6 +80,15 @@ CudaStandin::CudaStandin(SymbolSource& source) {
   look(source, "rdmagpu_standin_cuda_is_shut_down", m_isShutDown);
   look(source, "rdmagpu_standin_cuda_questions", m_questions);
   look(source, "rdmagpu_standin_cuda_is_inside", m_isInside);
+}
+
+PciAddress somePeer() {
+  std::error_code none;
+  for(const auto& entry : std::filesystem::directory_iterator{"/sys/bus/pci/devices", none}) {
+    if(const auto address = PciAddress::parse(entry.path().filename().string()))
+      return *address;
+  }
+  return {};
 }
 
 } // namespace rdmagpu::test

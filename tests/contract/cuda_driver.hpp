@@ -1,6 +1,7 @@
 #pragma once
 #include <backend/cuda_gpu.hpp>
 #include <driver/cuda.hpp>
+#include <rdmagpu/pci_address.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 
 #include <gtest/gtest.h>
@@ -96,6 +97,9 @@ private:
 inline RdmaGpuBufferConfig cudaConfig(CudaMemory memory = CudaMemory::Auto) {
   return {.api = RdmaGpuApi::Cuda, .slotCount = 4, .frameBytes = 100'001, .cudaMemory = memory};
 }
+
+/// A device of this machine; any address where it has no PCI bus.
+PciAddress somePeer();
 
 /// For tests that need the stand-in: what it counts, and machines that are not there.
 class OnCudaStandin : public testing::Test {

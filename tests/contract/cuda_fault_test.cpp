@@ -136,6 +136,13 @@ TEST_F(CudaFault, EveryCallOfSelectingFailsOnce) {
   everyCallFailsOnce(*standin, [&] { return withBuffer(config, none); });
 }
 
+TEST_F(CudaFault, EveryCallOfSelectingTheNearestFailsOnce) {
+  standin->profile("integrated-first");
+  auto config = cudaConfig();
+  config.peer = somePeer();
+  everyCallFailsOnce(*standin, [&] { return withBuffer(config, none); });
+}
+
 TEST_F(CudaFault, EveryCallOfListingFailsOnce) {
   everyCallFailsOnce(*standin, [] {
     const LogCapture log;

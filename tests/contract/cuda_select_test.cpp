@@ -213,6 +213,52 @@ TEST_F(CudaNearestGpu, IsTheFirstOfThoseThatAreAsNear) {
   EXPECT_EQ(chosen(besideThePeer()), 0);
 }
 
+class CudaNearestCapableGpu : public CudaNearestGpu {
+protected:
+  /// A peer beside the first GPU.
+  void SetUp() override {
+    CudaNearestGpu::SetUp();
+    put("0000:3b:00.0", "pci0000:3a/0000:3a:00.0/0000:40:00.0", 0);
+    put("0000:3c:00.0", "pci0000:5a/0000:5a:00.0", 1);
+    put("0000:3d:00.0", "pci0000:3a/0000:3a:00.0/0000:40:01.0", 0);
+  }
+};
+
+TEST_F(CudaNearestCapableGpu, IsNoIntegratedOneWhereThereIsAnother) {
+  auto config = besideThePeer();
+  ASSERT_EQ(chosen(config), 0);
+  standin->profile("integrated-first");
+  for(const GpuRdma rdma : {GpuRdma::Require, GpuRdma::Try, GpuRdma::Off}) {
+    config.rdma = rdma;
+    EXPECT_EQ(chosen(config), 1);
+  }
+  standin->profile("integrated");
+  EXPECT_EQ(chosen(config), 0) << "the nearest, if none will do";
+}
+
+TEST_F(CudaNearestCapableGpu, IsOneThatPeersReachUnlessNoneHasTo) {
+  standin->profile("geforce-first");
+  auto config = besideThePeer();
+  for(const GpuRdma rdma : {GpuRdma::Require, GpuRdma::Try}) {
+    config.rdma = rdma;
+    EXPECT_EQ(chosen(config), 1);
+  }
+  config.rdma = GpuRdma::Off;
+  EXPECT_EQ(chosen(config), 0);
+  config.rdma = GpuRdma::Require;
+  config.gpu.ordinal = 0;
+  EXPECT_EQ(chosen(config), 0) << "it is named";
+}
+
+TEST_F(CudaNearestCapableGpu, IsAnyOneForHostMemory) {
+  auto config = besideThePeer();
+  config.api = RdmaGpuApi::HostFallback;
+  for(const char* machine : {"integrated-first", "geforce-first"}) {
+    standin->profile(machine);
+    EXPECT_EQ(chosen(config), 0);
+  }
+}
+
 TEST_F(CudaNearestGpu, IsNotTakenForOneThatIsNamed) {
   put("0000:3b:00.0", "pci0000:3a/0000:3a:00.0");
   put("0000:3c:00.0", "pci0000:5a/0000:5a:00.0");

@@ -206,6 +206,16 @@ TEST_F(CudaStagedOnStandin, GpuWithoutVmmIsStaged) {
   EXPECT_EQ(make(stagedConfig()).facts().application.cudaMemory, CudaMemory::MemAlloc);
 }
 
+TEST_F(CudaStagedOnStandin, HostSlotsArePinnedForTheApplicationsGpu) {
+  standin->profile("integrated-first");
+  auto config = stagedConfig();
+  config.buffer.peer = somePeer();
+  const auto staged = make(config);
+  EXPECT_EQ(staged.facts().application.pci, PciAddress{.bus = 0x3C});
+  EXPECT_EQ(staged.facts().peer.directForGpu, Answer::No) << "as of a GPU with memory of its own";
+  EXPECT_FALSE(CudaDriver::instance().primaryIsActive(0));
+}
+
 TEST_F(CudaStagedOnStandin, HostSlotsThatCannotBePinnedAreRefusedUnlessThatIsTolerated) {
   standin->failNamed("cuMemHostRegister_v2", api::Status::NotSupported);
   auto config = stagedConfig();

@@ -21,7 +21,8 @@ struct Profile {
   int vmm = 1;
   int rdma = 1;
   int rdmaWithVmm = 1;
-  bool vmmIsCapable = true; ///< What the pointer attribute says of memory made with the RDMA flag.
+  bool vmmIsCapable = true;   ///< What the pointer attribute says of memory made with the RDMA flag.
+  bool plainIsCapable = true; ///< The same of cuMemAlloc's, where there is RDMA.
   int dmaBuf = 1;
   bool pcieMapping = false; ///< Whether exports can be mapped through PCIe by choice.
   int posixFd = 1;
@@ -42,6 +43,10 @@ inline constexpr std::array profiles{
     Profile{.name = "flag-ignored",
             .text = "the RDMA flag of VMM memory is offered, yet has no effect",
             .vmmIsCapable = false},
+    Profile{.name = "unreachable",
+            .text = "RDMA is offered, yet peers reach no memory",
+            .vmmIsCapable = false,
+            .plainIsCapable = false},
     Profile{.name = "no-vmm",
             .text = "RDMA, but no virtual memory management",
             .vmm = 0,

@@ -87,7 +87,8 @@ struct HostMemory {
 
 /// How CUDA's memory is allocated. A peer can be handed either; some capture drivers take only cuMemAlloc's.
 enum class CudaMemory : std::uint8_t {
-  Auto,     ///< Vmm where the driver offers it with RDMA, else MemAlloc.
+  Auto,     ///< Vmm where the driver offers it with RDMA, else MemAlloc; which is tried, too, where peers turn
+            ///< out not to reach Vmm's memory and `rdma` is not Off.
   Vmm,      ///< Virtual memory management. Needs no context, and can be shared with another process.
   MemAlloc, ///< cuMemAlloc. Lives in the context that is current on that GPU in make(), which must then
             ///< outlive the memory; else in the primary one.

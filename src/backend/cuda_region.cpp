@@ -41,75 +41,109 @@ Result<void> openTo(const api::Functions& cuda, int ordinal, const Gpu& owner, c
 
 } // namespace
 
-Result<void> CudaRegion::take(CudaMemory kind, GpuRdma rdma, std::size_t bytes) {
+/// Memory of that kind, whether peers reach it or not. What its making survives is added to `tolerated`.
+Result<CudaRegion::Owned> CudaRegion::take(const Gpu& gpu, const Bar1& bar1, CudaMemory kind,
+                                           const RegionRequest& request, std::vector<Error>& tolerated) {
+  auto region = std::make_shared<CudaRegion>(gpu, bar1);
   if(kind == CudaMemory::Vmm) {
-    auto memory = VmmMemory::allocate(m_gpu, rdma, bytes, m_tolerated);
+    auto memory = VmmMemory::allocate(gpu, request.config.rdma, request.bytes, tolerated);
     if(!memory)
       return memory.error();
-    keep(m_memory.emplace<VmmMemory>(*std::move(memory)), bytes);
+    region->keep(*std::move(memory), request.bytes);
   } else {
-    auto memory = PlainMemory::allocate(m_contexts, bytes);
+    auto memory = PlainMemory::allocate(region->m_contexts, request.bytes);
     if(!memory)
       return memory.error();
-    keep(m_memory.emplace<PlainMemory>(*std::move(memory)), bytes);
+    region->keep(*std::move(memory), request.bytes);
   }
-  return askCapable(rdma);
+  region->askCapable();
+  return region;
 }
 
 template <class Memory>
-void CudaRegion::keep(const Memory& memory, std::size_t bytes) {
+void CudaRegion::keep(Memory memory, std::size_t bytes) {
   m_base = memory.address();
   m_bytes = bytes;
-  if(const auto set = memory.setSyncMemops(); !set) {
-    m_syncMemopsError = set.error();
-    m_syncMemopsError.device = m_gpu.ordinal;
-  }
+  m_memory.emplace<Memory>(std::move(memory));
 }
 
-Result<void> CudaRegion::askCapable(GpuRdma wanted) {
+void CudaRegion::askCapable() {
   const auto capable = checkCapable(m_gpu, m_base);
-  if(capable || wanted == GpuRdma::Require)
-    return capable;
-  const bool answered = capable.error().origin == Origin::Library;
+  if(capable)
+    return;
+  m_unreached = capable.error();
+  m_unreached.device = m_gpu.ordinal;
+  const bool answered = m_unreached.origin == Origin::Library;
   m_capable = answered ? Answer::No : Answer::Unknown;
-  if(!answered || wanted == GpuRdma::Try)
-    m_tolerated.push_back(capable.error());
+}
+
+/// Whatever the driver had said of such memory.
+bool CudaRegion::isUnreachedVmm() const noexcept {
+  return std::holds_alternative<VmmMemory>(m_memory) && m_gpu.rdmaWithVmm && m_capable == Answer::No;
+}
+
+/// Refuses memory that peers do not reach where they must, and else keeps it in mind.
+Result<void> CudaRegion::accept(GpuRdma wanted) {
+  if(m_capable == Answer::Yes)
+    return {};
+  if(wanted == GpuRdma::Require)
+    return m_unreached;
+  if(wanted == GpuRdma::Try || m_capable == Answer::Unknown)
+    m_tolerated.push_back(m_unreached);
   return {};
 }
 
-/// Memory of cuMemAlloc where that of virtual memory management came out unreachable, whatever the driver had
-/// said, and nobody had asked for it.
-Result<std::shared_ptr<CudaRegion>> CudaRegion::instead(const Gpu& gpu, const Bar1& bar1,
-                                                        const Error& refused, const RegionRequest& request) {
-  auto region = std::make_shared<CudaRegion>(gpu, bar1);
-  if(const auto taken = region->take(CudaMemory::MemAlloc, request.config.rdma, request.bytes); !taken)
-    return taken.error();
-  region->m_memoryReason = refused;
-  return region;
+/// Memory of cuMemAlloc, where that of virtual memory management came out unreachable and nobody had asked
+/// for it. If peers do not reach that either, and need not, virtual memory management's again: it can be
+/// shared, and needs no context.
+Result<CudaRegion::Owned> CudaRegion::instead(const Gpu& gpu, const Bar1& bar1, const Error& unreached,
+                                              const RegionRequest& request, std::vector<Error>& tolerated) {
+  auto plain = take(gpu, bar1, CudaMemory::MemAlloc, request, tolerated);
+  if(plain)
+    (*plain)->m_memoryReason = unreached;
+  const Answer reached = plain ? (*plain)->m_capable : Answer::Unknown;
+  if(reached == Answer::Yes || request.config.rdma == GpuRdma::Require)
+    return plain;
+  if(reached == Answer::Unknown) {
+    tolerated.push_back(plain ? (*plain)->m_unreached : plain.error());
+    tolerated.back().device = gpu.ordinal;
+  }
+  if(plain)
+    plain->reset(); // both need not fit
+  return take(gpu, bar1, CudaMemory::Vmm, request, tolerated);
+}
+
+void CudaRegion::setSyncMemops() {
+  const auto* vmm = std::get_if<VmmMemory>(&m_memory);
+  const auto set = vmm ? vmm->setSyncMemops() : std::get_if<PlainMemory>(&m_memory)->setSyncMemops();
+  if(set)
+    return;
+  m_syncMemopsError = set.error();
+  m_syncMemopsError.device = m_gpu.ordinal;
 }
 
 Result<RegionPtr> CudaRegion::allocate(const Gpu& gpu, const Bar1& bar1, CudaMemory kind,
                                        const RegionRequest& request) {
-  auto region = std::make_shared<CudaRegion>(gpu, bar1);
+  const GpuRdma rdma = request.config.rdma;
   const bool chosen = request.config.cudaMemory == CudaMemory::Auto;
-  if(auto taken = region->take(kind, request.config.rdma, request.bytes); !taken) {
-    Error error = taken.error();
-    error.device = gpu.ordinal;
-    const bool unreachable = std::holds_alternative<VmmMemory>(region->m_memory) &&
-                             error.origin == Origin::Library; // a driver that was asked has answered 0
-    if(!chosen || !unreachable)
-      return error;
-    region.reset(); // both need not fit
-    auto other = instead(gpu, bar1, error, request);
-    if(!other) {
-      error = other.error();
-      error.device = gpu.ordinal;
-      return error;
-    }
-    region = *std::move(other);
-  } else if(kind == CudaMemory::MemAlloc && chosen) {
-    region->m_memoryReason = whyNotVmm(gpu);
+  std::vector<Error> tolerated; // by each attempt
+  auto taken = take(gpu, bar1, kind, request, tolerated);
+  if(taken && chosen && rdma != GpuRdma::Off && (*taken)->isUnreachedVmm()) {
+    const Error unreached = (*taken)->m_unreached;
+    taken->reset(); // both need not fit
+    taken = instead(gpu, bar1, unreached, request, tolerated);
+  } else if(taken && chosen && kind == CudaMemory::MemAlloc) {
+    (*taken)->m_memoryReason = whyNotVmm(gpu);
   }
+  if(taken)
+    (*taken)->m_tolerated = std::move(tolerated);
+  if(const auto accepted = taken ? (*taken)->accept(rdma) : Result<void>{taken.error()}; !accepted) {
+    Error error = accepted.error();
+    error.device = gpu.ordinal;
+    return error;
+  }
+  const Owned region = *std::move(taken);
+  region->setSyncMemops();
   if(request.config.zeroFill) {
     if(const auto cleared = region->clear(Keep::No, 0, region->m_bytes); !cleared)
       return cleared.error();
@@ -117,7 +151,7 @@ Result<RegionPtr> CudaRegion::allocate(const Gpu& gpu, const Bar1& bar1, CudaMem
   region->m_scrub = request.config.scrubOnDestroy;
   region->m_pcieMapping = request.config.pcieMapping;
   region->m_limitedByBar1 = request.config.rdma != GpuRdma::Off;
-  return RegionPtr{std::move(region)};
+  return RegionPtr{region};
 }
 
 Result<RegionPtr> CudaRegion::import(os::Fd fd, std::size_t bytes) {
@@ -128,14 +162,14 @@ Result<RegionPtr> CudaRegion::import(os::Fd fd, std::size_t bytes) {
   if(!gpu)
     return gpu.error();
   auto region = std::make_shared<CudaRegion>(*gpu, readBar1(*gpu));
-  region->keep(region->m_memory.emplace<VmmMemory>(*std::move(memory)), bytes);
+  region->keep(*std::move(memory), bytes);
+  region->setSyncMemops();
+  region->askCapable();
+  if(region->m_capable == Answer::Unknown) // the question failed
+    return region->m_unreached;
   // Measured: the driver answers 0 of memory that was imported, in whatever way it was made.
-  if(const auto capable = checkCapable(*gpu, region->m_base); !capable) {
-    if(capable.error().origin != Origin::Library) // the question failed
-      return capable.error();
-    region->m_capable = Answer::No;
-    region->m_tolerated.push_back(capable.error());
-  }
+  if(const auto accepted = region->accept(GpuRdma::Try); !accepted)
+    return accepted.error();
   return RegionPtr{std::move(region)};
 }
 

@@ -37,12 +37,17 @@ public:
   void describe(BufferFacts&) const override;
 
 private:
-  static Result<std::shared_ptr<CudaRegion>> instead(const Gpu&, const Bar1&, const Error& refused,
-                                                     const RegionRequest&);
-  Result<void> take(CudaMemory, GpuRdma, std::size_t bytes);
+  using Owned = std::shared_ptr<CudaRegion>;
+  static Result<Owned> take(const Gpu&, const Bar1&, CudaMemory, const RegionRequest&,
+                            std::vector<Error>& tolerated);
+  static Result<Owned> instead(const Gpu&, const Bar1&, const Error& unreached, const RegionRequest&,
+                               std::vector<Error>& tolerated);
   template <class Memory>
-  void keep(const Memory&, std::size_t bytes);
-  Result<void> askCapable(GpuRdma);
+  void keep(Memory, std::size_t bytes);
+  void askCapable();
+  bool isUnreachedVmm() const noexcept;
+  Result<void> accept(GpuRdma);
+  void setSyncMemops();
   /// Maps a range into a dma-buf as the config says, in a context that is current.
   Result<void> exportMapped(std::size_t offset, std::size_t bytes, int& number, ExportedFd&) const noexcept;
   Result<void> clear(Keep, std::size_t offset, std::size_t bytes) const noexcept;
@@ -56,6 +61,7 @@ private:
   api::DevicePtr m_base{};
   std::size_t m_bytes{}; ///< From m_base on: what was asked for.
   Answer m_capable{Answer::Yes};
+  Error m_unreached{};    ///< Why it is not Yes.
   Error m_memoryReason{}; ///< Why it is cuMemAlloc's where that was not asked for.
   Error m_syncMemopsError{};
   PcieMapping m_pcieMapping{};

@@ -46,7 +46,8 @@ Known describe(const Plain& plain, DevicePtr start) {
           .device = plain.device,
           .managed = plain.kind == PlainKind::Managed,
           .pool = plain.kind == PlainKind::Pool,
-          .capable = plain.kind == PlainKind::Alloc && gpu(plain.device).rdma != 0,
+          .capable = plain.kind == PlainKind::Alloc && gpu(plain.device).rdma != 0 &&
+                     gpu(plain.device).plainIsCapable,
           .syncMemops = plain.syncMemops};
 }
 

@@ -63,6 +63,15 @@ TEST_F(CudaAllocation, MakeSurvivesEachFailure) {
   }
 }
 
+TEST_F(CudaAllocation, MakeOfEitherKindSurvivesEachFailure) {
+  auto config = cudaConfig();
+  config.rdma = GpuRdma::Try;
+  for(const char* machine : {"flag-ignored", "unreachable"}) {
+    standin->profile(machine);
+    survivesEachFailure([&] { return RdmaGpuBuffer::make(config); });
+  }
+}
+
 TEST_F(CudaAllocation, MakeByPciAddressSurvivesEachFailure) {
   auto config = cudaConfig();
   config.gpu.pci = PciAddress{.bus = 0x3C};

@@ -78,6 +78,18 @@ TEST_F(CudaFault, EveryCallOfACreationFailsOnce) {
   }
 }
 
+TEST_F(CudaFault, EveryCallOfACreationOfEitherKindFailsOnce) {
+  for(const char* machine : {"flag-ignored", "unreachable"}) {
+    standin->profile(machine);
+    for(auto config : {cudaConfig(), clearing(CudaMemory::Auto)}) {
+      config.rdma = GpuRdma::Try;
+      everyCallFailsOnce(*standin, [&] { return withBuffer(config, none); });
+    }
+  }
+  standin->profile("flag-ignored");
+  everyCallFailsOnce(*standin, [&] { return withBuffer(cudaConfig(), none); });
+}
+
 TEST_F(CudaFault, EveryCallOfCopiesAndFlushesFailsOnce) {
   standin->profile("unordered");
   for(const CudaMemory memory : {CudaMemory::Vmm, CudaMemory::MemAlloc})

@@ -79,11 +79,64 @@ TEST_F(CudaProfile, TriedReachIsToldOf) {
   config.rdma = GpuRdma::Try;
   EXPECT_EQ(RdmaGpuBuffer::make(config)->facts().rdmaCapable, Answer::Yes);
   become("flag-ignored");
+  config.cudaMemory = CudaMemory::Vmm;
   const auto buffer = RdmaGpuBuffer::make(config);
   ASSERT_TRUE(buffer) << buffer.error().message();
   EXPECT_EQ(buffer->facts().rdmaCapable, Answer::No);
   ASSERT_EQ(buffer->facts().tolerated.size(), 1U);
   EXPECT_STREQ(buffer->facts().tolerated.front().codeName, "NotRdmaCapable");
+}
+
+TEST_F(CudaProfile, MemoryOfTheOtherKindIsTakenWherePeersReachOnlyThat) {
+  become("flag-ignored");
+  auto config = cudaConfig();
+  for(const GpuRdma rdma : {GpuRdma::Require, GpuRdma::Try}) {
+    config.rdma = rdma;
+    const auto buffer = RdmaGpuBuffer::make(config);
+    ASSERT_TRUE(buffer) << buffer.error().message();
+    EXPECT_EQ(buffer->facts().cudaMemory, CudaMemory::MemAlloc);
+    EXPECT_EQ(buffer->facts().rdmaCapable, Answer::Yes);
+    EXPECT_STREQ(buffer->facts().cudaMemoryReason.codeName, "NotRdmaCapable");
+    EXPECT_STREQ(buffer->facts().cudaMemoryReason.call, "CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE");
+    EXPECT_EQ(buffer->facts().syncMemops, Answer::Yes);
+    EXPECT_TRUE(buffer->facts().tolerated.empty());
+  }
+  config.rdma = GpuRdma::Off;
+  EXPECT_EQ(RdmaGpuBuffer::make(config)->facts().cudaMemory, CudaMemory::Vmm);
+}
+
+TEST_F(CudaProfile, OtherKindIsNotKeptWherePeersReachItNoBetter) {
+  become("unreachable");
+  auto config = cudaConfig();
+  const auto refused = RdmaGpuBuffer::make(config);
+  ASSERT_FALSE(refused);
+  EXPECT_STREQ(refused.error().codeName, "NotRdmaCapable");
+  config.rdma = GpuRdma::Try;
+  const auto buffer = RdmaGpuBuffer::make(config);
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  EXPECT_EQ(buffer->facts().cudaMemory, CudaMemory::Vmm);
+  EXPECT_EQ(buffer->facts().rdmaCapable, Answer::No);
+  EXPECT_EQ(buffer->facts().cudaMemoryReason.kind, Errc::None);
+  ASSERT_EQ(buffer->facts().tolerated.size(), 1U);
+  EXPECT_STREQ(buffer->facts().tolerated.front().codeName, "NotRdmaCapable");
+  EXPECT_TRUE(buffer->share());
+  EXPECT_FALSE(CudaDriver::instance().primaryIsActive());
+}
+
+TEST_F(CudaProfile, OtherKindThatIsRefusedLeavesTheFirst) {
+  become("flag-ignored");
+  standin->failNamed("cuMemAlloc_v2", api::Status::OutOfMemory);
+  auto config = cudaConfig();
+  config.rdma = GpuRdma::Try;
+  const auto buffer = RdmaGpuBuffer::make(config);
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  EXPECT_EQ(buffer->facts().cudaMemory, CudaMemory::Vmm);
+  EXPECT_EQ(buffer->facts().rdmaCapable, Answer::No);
+  ASSERT_EQ(buffer->facts().tolerated.size(), 2U);
+  EXPECT_STREQ(buffer->facts().tolerated.front().call, "cuMemAlloc_v2");
+  EXPECT_STREQ(buffer->facts().tolerated.back().codeName, "NotRdmaCapable");
+  config.rdma = GpuRdma::Require;
+  EXPECT_STREQ(RdmaGpuBuffer::make(config).error().call, "cuMemAlloc_v2");
 }
 
 TEST_F(CudaProfile, SmallBar1DoesNotLimitMemoryThatNoPeerIsToReach) {

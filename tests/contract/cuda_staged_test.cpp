@@ -194,11 +194,19 @@ TEST_F(CudaStagedOnStandin, GpuThatNoPeerReachesIsStaged) {
   EXPECT_STREQ(StagedBuffer::make(config).error().codeName, "NotRdmaCapable");
 }
 
-TEST_F(CudaStagedOnStandin, FlagThatHasNoEffectIsStaged) {
-  standin->profile("flag-ignored");
+TEST_F(CudaStagedOnStandin, FlagThatHasNoEffectIsNoReasonToStage) {
   auto config = stagedConfig();
   config.buffer.accepts = {};
-  EXPECT_STREQ(make(config).facts().reason.codeName, "NotRdmaCapable");
+  standin->profile("flag-ignored");
+  {
+    const auto direct = make(config);
+    EXPECT_EQ(direct.facts().path, SlotPath::Direct);
+    EXPECT_EQ(direct.facts().application.cudaMemory, CudaMemory::MemAlloc);
+  }
+  standin->profile("unreachable");
+  const auto staged = make(config);
+  EXPECT_EQ(staged.facts().path, SlotPath::Staged);
+  EXPECT_STREQ(staged.facts().reason.codeName, "NotRdmaCapable");
 }
 
 TEST_F(CudaStagedOnStandin, GpuWithoutVmmIsStaged) {

@@ -43,6 +43,7 @@ enum class Origin : std::uint8_t {
   Verbs,
   Fabric,
   VideoMaster, ///< Deltacast's SDK.
+  Peer,        ///< Another peer's SDK; the call says which.
 };
 
 /// The names as written above, for reports. Static text.

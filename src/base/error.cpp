@@ -60,6 +60,8 @@ const char* name(Origin origin) noexcept {
     return "Fabric";
   case Origin::VideoMaster:
     return "VideoMaster";
+  case Origin::Peer:
+    return "Peer";
   }
   return "Origin?";
 }

@@ -36,6 +36,15 @@ Error refusal(const char* call, Refusal refusal, std::uint64_t asked, std::uint6
   return libraryError(call, codeOf(refusal), asked, limit);
 }
 
+Error peerError(const char* call, std::int64_t code, const char* codeName, Errc kind) noexcept {
+  return {.kind = kind == Errc::None ? Errc::Internal : kind,
+          .origin = Origin::Peer,
+          .code = code,
+          .call = call,
+          .codeName = codeName,
+          .finding = "peer-sdk"};
+}
+
 void reportFailure(const Error& error) noexcept {
   log(LogLevel::Failure, "a peer's SDK did not let go of its slots", error);
 }

@@ -23,6 +23,14 @@ TEST(PeerSupport, EachRefusalHasItsOwnRule) {
   EXPECT_EQ(rules.size(), static_cast<std::size_t>(Refusal::OutOfMemory) + 1);
 }
 
+TEST(PeerSupport, WhatAnSdkSaysIsNeverNothing) {
+  const Error error = peerError("SomePin", -7, "SOME_FULL", Errc::OutOfMemory);
+  EXPECT_EQ(error.message(), "SomePin failed: SOME_FULL (-7)");
+  EXPECT_EQ(error.kind, Errc::OutOfMemory);
+  EXPECT_EQ(error.origin, Origin::Peer);
+  EXPECT_EQ(peerError("SomePin", 0, "", Errc::None).kind, Errc::Internal);
+}
+
 TEST(PeerSupport, FailuresReachTheLogSink) {
   const test::LogCapture capture;
   reportFailure(refusal("someCall", Refusal::Spent));

@@ -25,6 +25,10 @@ enum class Refusal : std::uint8_t {
 RDMAGPU_API Error refusal(const char* call, Refusal, std::uint64_t asked = 0,
                           std::uint64_t limit = 0) noexcept;
 
+/// What an SDK says that has no Origin of its own; static text, and never kind None.
+RDMAGPU_API Error peerError(const char* call, std::int64_t code, const char* codeName = "",
+                            Errc kind = Errc::Internal) noexcept;
+
 /// Tells the log sink what a destructor cannot return.
 RDMAGPU_API void reportFailure(const Error&) noexcept;
 

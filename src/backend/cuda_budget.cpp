@@ -1,4 +1,6 @@
 #include <backend/cuda_budget.hpp>
+#include <backend/cuda_context.hpp>
+#include <base/log.hpp>
 #include <driver/nvml.hpp>
 #include <os/library.hpp>
 #include <os/pci.hpp>
@@ -34,6 +36,21 @@ nvml::Device find(const nvml::Functions& library, const Gpu& gpu) noexcept {
   return status == nvml::Status::Success ? device : nullptr;
 }
 
+/// What the driver tells, in the caller's current context. Empty where that is not on this GPU.
+Result<std::optional<std::uint64_t>> freeInCurrentContext(const Gpu& gpu) noexcept {
+  const auto onGpu = currentIsOn(gpu.device);
+  if(!onGpu)
+    return onGpu.error();
+  if(!*onGpu)
+    return std::optional<std::uint64_t>{};
+  const api::Functions& cuda = loadedDriver();
+  std::size_t free{};
+  std::size_t total{};
+  if(const auto told = cuda.call(0, cuda.memGetInfo, &free, &total); !told)
+    return told.error();
+  return std::optional<std::uint64_t>{free};
+}
+
 } // namespace
 
 std::uint64_t bar1Window(const PciAddress& gpu, const std::string& root) {
@@ -59,9 +76,13 @@ std::optional<std::uint64_t> freeBytes(const Gpu& gpu) noexcept {
   const nvml::Functions* library = management();
   const nvml::Device device = library ? find(*library, gpu) : nullptr;
   nvml::Memory memory;
-  if(!device || library->deviceGetMemoryInfo(device, &memory) != nvml::Status::Success)
-    return {};
-  return memory.free;
+  if(device && library->deviceGetMemoryInfo(device, &memory) == nvml::Status::Success)
+    return memory.free;
+  const auto told = freeInCurrentContext(gpu);
+  if(told)
+    return *told;
+  log(LogLevel::Warning, "nobody tells how much of a GPU's memory is free", told.error());
+  return {};
 }
 
 } // namespace rdmagpu::backend::cuda

@@ -22,8 +22,9 @@ std::uint64_t bar1Window(const PciAddress& gpu, const std::string& root = "");
 /// take to create.
 Bar1 readBar1(const Gpu&);
 
-/// How many bytes of a GPU's memory are free, as the management library tells, which needs no context.
-/// Empty where that is not installed, or does not know.
+/// How many bytes of a GPU's memory are free, as the management library tells, which needs no context. Where
+/// that is not installed, or does not know, as the driver tells in the context that the caller has current on
+/// that GPU; none is made for it. Empty where there is none.
 std::optional<std::uint64_t> freeBytes(const Gpu&) noexcept;
 
 } // namespace rdmagpu::backend::cuda

@@ -88,7 +88,7 @@ bool enterToRelease(const KnownContext& context, PushedContext& pushed) noexcept
   return entered || !isGone(entered.error());
 }
 
-Result<bool> ContextSource::currentIsOnDevice() const noexcept {
+Result<bool> currentIsOn(api::Device device) noexcept {
   const api::Functions& cuda = loadedDriver();
   api::Device current{};
   const api::Status status = cuda.ctxGetDevice(&current);
@@ -96,7 +96,7 @@ Result<bool> ContextSource::currentIsOnDevice() const noexcept {
     return false;
   if(status != api::Status::Success)
     return cuda.failure(cuda.ctxGetDevice.symbol(), status, 0);
-  return current == m_device;
+  return current == device;
 }
 
 Result<KnownContext> ContextSource::own(Keep keep, PrimaryContext& forTheCall) const noexcept {
@@ -121,7 +121,7 @@ Result<KnownContext> ContextSource::own(Keep keep, PrimaryContext& forTheCall) c
 Result<void> ContextSource::enter(Keep keep, PrimaryContext& retained, PushedContext& pushed) const noexcept {
   if(const auto process = checkProcess(); !process)
     return process;
-  const auto onDevice = currentIsOnDevice();
+  const auto onDevice = currentIsOn(m_device);
   if(!onDevice)
     return onDevice.error();
   if(*onDevice)

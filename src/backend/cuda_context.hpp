@@ -47,6 +47,9 @@ struct PushedTraits {
 };
 using PushedContext = Unique<PushedTraits>;
 
+/// Whether the caller has a context current that is on that device.
+Result<bool> currentIsOn(api::Device) noexcept;
+
 /// Makes exactly that context current, unless it is already, until `pushed` goes. An error where it has gone.
 Result<void> enter(const KnownContext&, PushedContext& pushed) noexcept;
 
@@ -98,7 +101,6 @@ public:
 
 private:
   Result<void> enter(Keep, PrimaryContext&, PushedContext&) const noexcept;
-  Result<bool> currentIsOnDevice() const noexcept;
   Result<KnownContext> currentOrOwn() const noexcept;
   Result<KnownContext> own(Keep, PrimaryContext&) const noexcept;
 

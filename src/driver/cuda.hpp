@@ -185,6 +185,7 @@ struct Functions {
   Fn<"cuMemGetAllocationPropertiesFromHandle", Status(AllocationProp*, MemHandle), Need::Optional> memGetAllocationPropertiesFromHandle{load};
   Fn<"cuMemGetHandleForAddressRange", Status(void*, DevicePtr, std::size_t, RangeHandleType, unsigned long long), Need::Optional> memGetHandleForAddressRange{load};
 
+  Fn<"cuMemGetInfo_v2", Status(std::size_t*, std::size_t*)> memGetInfo{load};
   Fn<"cuMemAlloc_v2", Status(DevicePtr*, std::size_t)> memAlloc{load};
   Fn<"cuMemFree_v2", Status(DevicePtr)> memFree{load};
   Fn<"cuMemcpyHtoD_v2", Status(DevicePtr, const void*, std::size_t)> memcpyHtoD{load};

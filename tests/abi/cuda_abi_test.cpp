@@ -100,6 +100,7 @@ const std::vector functions{
     FUNCTION(memImportFromShareableHandle, cuMemImportFromShareableHandle),
     FUNCTION(memGetAllocationPropertiesFromHandle, cuMemGetAllocationPropertiesFromHandle),
     FUNCTION(memGetHandleForAddressRange, cuMemGetHandleForAddressRange),
+    FUNCTION(memGetInfo, cuMemGetInfo_v2),
     FUNCTION(memAlloc, cuMemAlloc_v2),
     FUNCTION(memFree, cuMemFree_v2),
     FUNCTION(memcpyHtoD, cuMemcpyHtoD_v2),

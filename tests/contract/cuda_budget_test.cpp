@@ -1,6 +1,7 @@
 #include <backend/cuda_budget.hpp>
 #include <contract/cuda_driver.hpp>
 #include <os/library.hpp>
+#include <support/log_capture.hpp>
 #include <support/temp_tree.hpp>
 
 #include <cstdint>
@@ -99,6 +100,90 @@ TEST_F(CudaBudget, IsAllThatTheGpuHasWhereNobodyTellsWhatIsFree) {
   answers(false);
   EXPECT_EQ(mostSlots(), 123U);
   EXPECT_EQ(standin->calls("cuDeviceTotalMem_v2"), 1);
+}
+
+/// Where the management library does not answer, and 40 GiB of the memory are taken.
+class CudaBudgetOfContext : public CudaBudget {
+protected:
+  void SetUp() override {
+    CudaBudget::SetUp();
+    if(IsSkipped())
+      return;
+    answers(false);
+    const api::AllocationProp prop;
+    ASSERT_EQ(cuda.functions.memCreate(&m_taken, 40 * gibibyte, &prop, 0ULL), api::Status::Success);
+  }
+  void TearDown() override {
+    if(m_taken != api::MemHandle{}) {
+      EXPECT_EQ(cuda.functions.memRelease(m_taken), api::Status::Success);
+    }
+    CudaBudget::TearDown();
+  }
+
+  /// Does that with a context of a GPU current.
+  template <class Body>
+  void inContextOf(int gpu, Body body) const {
+    const auto device = static_cast<api::Device>(gpu);
+    api::Context context{};
+    ASSERT_EQ(cuda.functions.primaryCtxRetain(&context, device), api::Status::Success);
+    ASSERT_EQ(cuda.ctxSetCurrent(context), api::Status::Success);
+    body();
+    EXPECT_EQ(cuda.current(), context);
+    EXPECT_EQ(cuda.ctxSetCurrent(nullptr), api::Status::Success);
+    EXPECT_EQ(cuda.functions.primaryCtxRelease(device), api::Status::Success);
+  }
+  std::uint64_t availableWhenNothingIsLeft() const {
+    standin->failNamed("cuMemCreate", api::Status::OutOfMemory);
+    const Error error = RdmaGpuBuffer::make(cudaConfig()).error();
+    standin->failNamed("", api::Status::Success);
+    EXPECT_EQ(error.kind, Errc::OutOfMemory);
+    return error.available;
+  }
+
+  const CudaDriver& cuda = CudaDriver::instance();
+
+private:
+  api::MemHandle m_taken{};
+};
+
+TEST_F(CudaBudgetOfContext, IsWhatIsFreeWhereOneIsCurrentOnTheGpu) {
+  inContextOf(0, [&] {
+    EXPECT_EQ(mostSlots(), 88U) << "of 101 GiB less an eighth";
+    EXPECT_EQ(availableWhenNothingIsLeft(), 101 * gibibyte);
+  });
+}
+
+TEST_F(CudaBudgetOfContext, IsNotKnownWhereNoneIs) {
+  const auto unknown = [&] {
+    EXPECT_EQ(mostSlots(), 123U) << "of all that there is";
+    EXPECT_EQ(availableWhenNothingIsLeft(), 0U);
+  };
+  unknown();
+  inContextOf(1, unknown);
+  EXPECT_FALSE(cuda.primaryIsActive()) << "none is made for it";
+}
+
+TEST_F(CudaBudgetOfContext, ManagementLibraryIsAskedFirst) {
+  answers(true);
+  free(16 * gibibyte, 256 * gibibyte);
+  inContextOf(0, [&] {
+    EXPECT_EQ(mostSlots(), 14U);
+    EXPECT_EQ(standin->calls("cuMemGetInfo_v2"), 0);
+  });
+}
+
+TEST_F(CudaBudgetOfContext, QuestionThatFailsIsLoggedAndLeavesItUnknown) {
+  inContextOf(0, [&] {
+    const LogCapture log;
+    standin->failNamed("cuMemGetInfo_v2", api::Status::Unknown);
+    EXPECT_EQ(mostSlots(), 123U);
+    standin->failNamed("cuCtxGetDevice", api::Status::Unknown);
+    EXPECT_EQ(mostSlots(), 123U);
+    standin->failNamed("", api::Status::Success);
+    ASSERT_EQ(log.errors().size(), 2U);
+    EXPECT_STREQ(log.errors().front().call, "cuMemGetInfo_v2");
+    EXPECT_STREQ(log.errors().back().call, "cuCtxGetDevice");
+  });
 }
 
 TEST_F(CudaBudget, Bar1ThatIsAskedForIsInTheFacts) {

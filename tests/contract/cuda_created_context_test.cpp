@@ -192,7 +192,7 @@ TEST_P(CudaContextGone, UseWhereItIsStillCurrentIsRefusedAndEndsWell) {
     EXPECT_EQ(cuda.current(), own);
     std::size_t free{};
     std::size_t total{};
-    EXPECT_EQ(cuda.memGetInfo(&free, &total), api::Status::ContextIsDestroyed);
+    EXPECT_EQ(cuda.functions.memGetInfo(&free, &total), api::Status::ContextIsDestroyed);
   });
   EXPECT_EQ(cuda.ctxSetCurrent(nullptr), api::Status::Success);
 }

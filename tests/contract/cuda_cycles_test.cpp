@@ -65,7 +65,7 @@ protected:
   Account account() const {
     std::size_t free{};
     std::size_t total{};
-    EXPECT_EQ(cuda.memGetInfo(&free, &total), api::Status::Success);
+    EXPECT_EQ(cuda.functions.memGetInfo(&free, &total), api::Status::Success);
     return {free, m_management->used(m_busId)};
   }
 

@@ -32,7 +32,6 @@ struct CudaDriver {
   driver::Fn<"cuCtxSynchronize", api::Status()> ctxSynchronize{functions.load};
   driver::Fn<"cuDevicePrimaryCtxGetState", api::Status(api::Device, unsigned*, int*)> primaryCtxGetState{
       functions.load};
-  driver::Fn<"cuMemGetInfo_v2", api::Status(std::size_t*, std::size_t*)> memGetInfo{functions.load};
 
   // What rdmagpu does not allocate, but looks at.
   driver::Fn<"cuMemAllocAsync", api::Status(api::DevicePtr*, std::size_t, api::Stream)> memAllocAsync{

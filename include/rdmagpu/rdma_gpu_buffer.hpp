@@ -87,9 +87,9 @@ struct HostMemory {
 
 /// How CUDA's memory is allocated. A peer can be handed either; some capture drivers take only cuMemAlloc's.
 enum class CudaMemory : std::uint8_t {
-  Auto,     ///< Vmm where the driver offers it with RDMA, else MemAlloc; which is tried, too, where peers turn
-            ///< out not to reach Vmm's memory and `rdma` is not Off.
-  Vmm,      ///< Virtual memory management. Needs no context, and can be shared with another process.
+  Auto, ///< Vmm where the driver offers it with RDMA, else MemAlloc; which is tried, too, where peers turn
+        ///< out not to reach Vmm's memory and `rdma` is not Off.
+  Vmm,  ///< Virtual memory management. Needs no context, and can be shared with another process.
   MemAlloc, ///< cuMemAlloc. Lives in the context that is current on that GPU in make(), which must then
             ///< outlive the memory; else in the primary one.
 };
@@ -126,8 +126,8 @@ struct RdmaGpuBufferConfig {
   /// Where the peer is. Host memory is taken on its NUMA node. Where `gpu` is empty and `cudaDevice` 0, a GPU
   /// is taken that can do what is asked, if there is one: not an integrated one, and as `rdma` says one that
   /// peers reach. Of several the nearest: the one behind the most of the peer's PCI bridges, counted from the
-  /// root; of those, one on its NUMA node; of those, the first. facts().pci tells which it is. An address that
-  /// this machine has no device at is NotFound.
+  /// root; of those, one on its NUMA node; of those, the first. facts().pci tells which it is. An address
+  /// that this machine has no device at is NotFound.
   std::optional<PciAddress> peer{};
   bool zeroFill{false}; ///< Hand the slots out cleared. Costs nothing where the system promises that anyway
                         ///< (host memory).

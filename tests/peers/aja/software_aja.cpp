@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -19,6 +21,12 @@ struct Lock {
 };
 
 struct Card {
+  ~Card() {
+    for(const std::string& rule : violations)
+      std::fprintf(stderr, "%s\n", rule.c_str());
+    if(!violations.empty())
+      std::_Exit(3); // a program that breaks a rule fails
+  }
   CardConfig config;
   bool open{};
   std::map<std::uintptr_t, Lock> locks;

@@ -1,6 +1,8 @@
 #include "software_decklink.hpp"
 
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <mutex>
@@ -10,6 +12,12 @@ namespace rdmagpu::decklinktest {
 namespace {
 
 struct Card {
+  ~Card() {
+    for(const std::string& rule : violations)
+      std::fprintf(stderr, "%s\n", rule.c_str());
+    if(!violations.empty())
+      std::_Exit(3); // a program that breaks a rule fails
+  }
   CardConfig config;
   std::mutex mutex; ///< Of what follows.
   std::vector<std::string> violations;

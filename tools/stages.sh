@@ -64,6 +64,7 @@ check_sources() {
   python3 tools/check_docs.py
   python3 tools/check_sizes.py
   shellcheck ./test ./quickstart .ci/run tools/setup tools/stages.sh
+  shellcheck tests/guest/init tests/guest/steps.sh tests/guest/setup/*.sh
   files '*.1' | xargs -0 --no-run-if-empty mandoc -T lint -W warning
 }
 
@@ -74,6 +75,15 @@ build_release() {
 }
 
 test_release() { run_ctest release; }
+
+# On kernels of the distribution in an emulated machine: tests/guest/README.md. What could not be run is named.
+test_guest() {
+  local reasons
+  ctest --test-dir build/release --build-config Guest --label-regex guest --output-on-failure --no-tests=error \
+    --parallel "$jobs" 2>&1 | tee "$logs/ctest-guest.log"
+  reasons=$(sed -n 's/^skipped: //p' build/release/Testing/Temporary/LastTest.log | sort -u | paste -sd ';')
+  [[ -z $reasons ]] || skip "all or some of it: $reasons"
+}
 
 # The tests of the insides stay with the static library; here it is what a consumer sees.
 test_shared() {

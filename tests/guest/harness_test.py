@@ -1,0 +1,279 @@
+"""What the harness says of machines that fail, with a program in the emulator's place."""
+import contextlib
+import io
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+import boot
+import initrd
+import kernels
+import machine
+import results
+from unavailable import SKIPPED, Unavailable
+
+# Finds the folder of results among the emulator's arguments, as the machine would by its tag, and counts boots.
+FAKE = """#!/usr/bin/env python3
+import pathlib, re, sys, time
+out = pathlib.Path(re.search(r"local,id=out,path=([^,]+)", " ".join(sys.argv)).group(1))
+counter = pathlib.Path(__file__).with_suffix(".boots")
+boots = int(counter.read_text()) + 1 if counter.exists() else 1
+counter.write_text(str(boots))
+def shell(): (out / "shell").touch()
+def step(number, status, log=""): (out / f"{number}.log").write_text(log); (out / "statuses").open("a").write(f"{number} {status}\\n")
+def end(): (out / "end").touch()
+"""
+KERNEL = kernels.Kernel("6.0.0", __file__, "/kernel", "linux-image-6.0.0 1")  # an image that exists
+
+
+def gtest_results(**tests):
+    """A GoogleTest program's results: name=outcome, of "ran", "failed", "skipped"."""
+    listed = []
+    for name, outcome in tests.items():
+        test = {"name": name, "result": "SKIPPED" if outcome == "skipped" else "COMPLETED"}
+        listed.append({**test, "failures": [{}]} if outcome == "failed" else test)
+    return json.dumps({"testsuites": [{"name": "Suite", "testsuite": listed}]})
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+
+    def patch(self, target, name, value):
+        patcher = mock.patch.object(target, name, value)
+        self.addCleanup(patcher.stop)
+        return patcher.start()
+
+
+class Machine(Folder):
+    """machine.py run, but for the emulator, the kernel and the ramdisk."""
+
+    def setUp(self):
+        super().setUp()
+        self.qemu = self.root / "qemu"
+        self.patch(machine, "check_host", lambda: None)
+        self.patch(initrd, "build", lambda *_: None)
+        self.patch(kernels, "required", lambda *_: KERNEL)
+        environment = mock.patch.dict(os.environ, RDMAGPU_GUEST_QEMU=str(self.qemu))
+        environment.start()
+        self.addCleanup(environment.stop)
+
+    def run_with(self, behaviour, *words, steps=("true",)):
+        """The exit status and what was printed when the emulator does that."""
+        self.qemu.write_text(FAKE + behaviour + "\n", encoding="utf-8")
+        self.qemu.chmod(0o755)
+        steps = [f"--step={step}" for step in steps]
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            status = machine.main(["--cache", str(self.root), "run", "job", *words, *steps])
+        return status, printed.getvalue()
+
+    def boots(self):
+        return int(self.qemu.with_suffix(".boots").read_text(encoding="utf-8"))
+
+    def test_steps_that_succeed_pass(self):
+        status, text = self.run_with("shell(); step(1, 0); step(2, 0); end()", steps=("true", "ls /"))
+        self.assertEqual(status, 0)
+        self.assertIn("job on 6.0.0: passed", text)
+        self.assertEqual((self.root / "runs/job/steps").read_text(encoding="utf-8"), "true\nls /\n")
+
+    def test_a_panic_in_a_step_fails_with_the_last_words_and_is_not_booted_again(self):
+        status, text = self.run_with("shell(); print('Kernel panic - not syncing')")
+        self.assertEqual(status, 1)
+        self.assertIn("the machine died in one of its steps", text)
+        self.assertIn("Kernel panic - not syncing", text)
+        self.assertIn("step 1: did not end", text)
+        self.assertEqual(self.boots(), 1)
+
+    def test_an_end_without_results_fails(self):
+        status, text = self.run_with("shell(); end()")
+        self.assertEqual(status, 1)
+        self.assertIn("step 1: did not end", text)
+
+    def test_results_without_an_end_fail(self):
+        status, text = self.run_with("shell(); step(1, 0)")
+        self.assertEqual(status, 1)
+        self.assertIn("the machine died in one of its steps", text)
+
+    def test_death_before_the_shell_is_booted_again(self):
+        status, text = self.run_with("if boots < 3: sys.exit(1)\nshell(); step(1, 0); end()")
+        self.assertEqual(status, 0)
+        self.assertEqual(self.boots(), 3)
+        self.assertIn("boot 2 died before its shell", text)
+        self.assertTrue((self.root / "runs/job-died-2.console").exists())
+
+    def test_death_before_the_shell_each_time_fails(self):
+        status, text = self.run_with("print('no root'); sys.exit(1)")
+        self.assertEqual(status, 1)
+        self.assertEqual(self.boots(), boot.BOOTS)
+        self.assertIn("the machine died before its shell", text)
+        self.assertIn("no root", text)
+
+    def test_a_hang_ends_at_the_limit_and_is_not_booted_again(self):
+        for shell in ("shell()", "pass"):
+            self.qemu.with_suffix(".boots").unlink(missing_ok=True)
+            status, text = self.run_with(f"{shell}; time.sleep(60)", "--limit", "0.5")
+            self.assertEqual(status, 1)
+            self.assertIn("the machine was stopped after 0.5 s", text)
+            self.assertEqual(self.boots(), 1)
+
+    def test_results_of_an_earlier_run_do_not_count(self):
+        self.run_with("shell(); step(1, 0); end()")
+        status, _ = self.run_with("shell()")
+        self.assertEqual(status, 1)
+
+    def test_a_step_that_fails_is_told_with_its_output(self):
+        status, text = self.run_with("shell(); step(1, 3, 'no such device'); step(2, 0); end()", steps=("a", "b"))
+        self.assertEqual(status, 1)
+        self.assertIn("step 1: exit status 3", text)
+        self.assertIn("no such device", text)
+
+    def test_a_skipped_test_fails_with_its_reason(self):
+        log = "a_test.cpp:7: Skipped\nno huge pages\n\n"
+        behaviour = f"shell(); step(1, 0, {log!r}); (out / '1.json').write_text({gtest_results(One='ran', Two='skipped')!r}); end()"
+        status, text = self.run_with(behaviour)
+        self.assertEqual(status, 1)
+        self.assertIn("step 1: skipped Suite.Two: no huge pages", text)
+
+    def test_without_an_emulator_it_is_skipped_with_the_reason(self):
+        os.environ["RDMAGPU_GUEST_QEMU"] = "/nonexistent/qemu"
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            status = machine.main(["--cache", str(self.root), "run", "job", "--step=true"])
+        self.assertEqual(status, SKIPPED)
+        self.assertEqual(printed.getvalue(), "skipped: there is no /nonexistent/qemu (package qemu-system-x86)\n")
+
+
+class Results(Folder):
+    def parse(self, text):
+        file = self.root / "1.json"
+        file.write_text(text, encoding="utf-8")
+        return results.tests_of(file)
+
+    def test_a_program_that_ran_no_test_is_at_fault(self):
+        self.assertEqual(results.fault(0, self.parse(gtest_results()), ""), "ran no test")
+
+    def test_failed_tests_are_named(self):
+        fault = results.fault(1, self.parse(gtest_results(One="failed", Two="ran")), "")
+        self.assertEqual(fault, "exit status 1, failed: Suite.One")
+
+    def test_a_command_that_is_no_program_of_tests_counts_by_its_status(self):
+        self.assertEqual(results.fault(0, None, ""), "")
+
+    def test_results_that_were_cut_off_are_a_fault(self):
+        (self.root / "1.json").write_text('{"testsuites": [', encoding="utf-8")
+        (self.root / "statuses").write_text("1 0\n", encoding="utf-8")
+        _, wrong = results.judge(self.root, ["a"], boot.Ending("ended", True, 1.0, []), 10)
+        self.assertEqual(wrong, ["step 1: its results cannot be read"])
+
+
+class FakeApt:
+    """A suite with these packages: name -> (version, dependencies)."""
+
+    suites = "suite"
+
+    def __init__(self, packages, complaint=""):
+        self.packages, self.complaint = packages, complaint
+
+    def update(self):
+        if self.complaint:
+            raise Unavailable(self.complaint)
+
+    def fields(self, package):
+        return self.packages.get(package)
+
+
+class Kernels(Folder):
+    def setUp(self):
+        super().setUp()
+        self.os_release = self.root / "os-release"
+        self.os_release.write_text('ID=debian\nVERSION_CODENAME=bookworm\nNAME="Debian GNU/Linux"\n', encoding="utf-8")
+
+    def fetch_from(self, apt):
+        self.patch(kernels, "PrivateApt", lambda *_: apt)
+        return kernels.fetch("newest", self.root, self.os_release)
+
+    def test_the_suites_are_those_of_the_distribution(self):
+        self.assertEqual(kernels.suites("stable", "debian", "trixie"), ["trixie"])
+        self.assertEqual(kernels.suites("newest", "debian", "trixie"), ["trixie-backports"])
+        for choice in kernels.CHOICES:
+            self.assertEqual(kernels.suites(choice, "ubuntu", "noble"), ["noble", "noble-updates"])
+
+    def test_another_distribution_is_named(self):
+        self.os_release.write_text("ID=fedora\nVERSION_CODENAME=\n", encoding="utf-8")
+        with self.assertRaisesRegex(Unavailable, "fedora"):
+            kernels.distribution(self.os_release)
+
+    def test_a_kernel_may_be_one_package_or_several(self):
+        whole = {"meta": ("7", ["linux-image-6.1-amd64"]), "linux-image-6.1-amd64": ("7", ["kmod", "linux-base"])}
+        self.assertEqual(kernels.parts(FakeApt(whole), "meta"), {"linux-image-6.1-amd64": "7"})
+        split = {
+            "meta": ("8", ["linux-image-7.3-amd64", "linux-firmware"]),
+            "linux-image-7.3-amd64": ("8", ["linux-binary-7.3-amd64", "linux-modules-7.3-amd64"]),
+            "linux-binary-7.3-amd64": ("8", ["linux-base-7.3-amd64"]),
+            "linux-modules-7.3-amd64": ("8", []),
+            "linux-base-7.3-amd64": ("8", []),
+        }
+        self.assertEqual(set(kernels.parts(FakeApt(split), "meta")), set(split) - {"meta"})
+
+    def test_a_suite_without_a_kernel_is_named(self):
+        with self.assertRaisesRegex(Unavailable, "suite has no package linux-image-amd64"):
+            self.fetch_from(FakeApt({}))
+        with self.assertRaisesRegex(Unavailable, "no newest kernel: suite has no package"):
+            kernels.required("newest", self.root)
+
+    def test_without_a_network_an_earlier_download_is_used_and_told(self):
+        (self.root / "newest").mkdir()
+        (self.root / "newest/kernel.json").write_text(json.dumps(vars(KERNEL)), encoding="utf-8")
+        kernel, note = self.fetch_from(FakeApt({}, "no network"))
+        self.assertEqual(kernel, KERNEL)
+        self.assertEqual(note, "an earlier download: no network")
+
+    def test_without_a_network_and_a_download_the_reason_is_kept(self):
+        with self.assertRaisesRegex(Unavailable, "no network"):
+            self.fetch_from(FakeApt({}, "no network"))
+        with self.assertRaisesRegex(Unavailable, "no newest kernel: no network"):
+            kernels.required("newest", self.root)
+
+    def test_a_kernel_that_is_ready_is_not_downloaded_again(self):
+        (self.root / "newest").mkdir()
+        (self.root / "newest/kernel.json").write_text(json.dumps(vars(KERNEL)), encoding="utf-8")
+        suite = {"linux-image-amd64": ("1", ["linux-image-6.0.0"]), "linux-image-6.0.0": ("1", [])}
+        self.assertEqual(self.fetch_from(FakeApt(suite)), (KERNEL, ""))
+
+    def test_a_kernel_whose_files_are_gone_is_not_ready(self):
+        (self.root / "newest").mkdir()
+        gone = {**vars(KERNEL), "image": str(self.root / "vmlinuz")}
+        (self.root / "newest/kernel.json").write_text(json.dumps(gone), encoding="utf-8")
+        self.assertIsNone(kernels.ready("newest", self.root))
+
+    def test_a_kernel_that_was_never_fetched_is_told(self):
+        with self.assertRaisesRegex(Unavailable, "no stable kernel: it was not fetched"):
+            kernels.required("stable", self.root)
+
+    def test_a_command_that_fails_is_told_by_its_first_complaint(self):
+        with self.assertRaisesRegex(Unavailable, "it cannot be: E: one$"):
+            kernels.call(["sh", "-c", "echo E: one >&2; echo two >&2; exit 100"], "it cannot be")
+        with self.assertRaisesRegex(Unavailable, "there is no /nonexistent"):
+            kernels.call(["/nonexistent"], "it cannot be")
+
+
+class Ramdisk(Folder):
+    def test_a_module_that_the_kernel_lacks_is_named(self):
+        modprobe = self.root / "modprobe"
+        modprobe.write_text('#!/bin/sh\nfor name; do :; done\n[ "$name" != siw ] && echo "insmod /m/$name.ko.xz"\n', encoding="utf-8")
+        modprobe.chmod(0o755)
+        with mock.patch.dict(os.environ, PATH=f"{self.root}:{os.environ['PATH']}"):
+            with self.assertRaisesRegex(Unavailable, "kernel 6.0.0 has no module siw"):
+                initrd.load_order(KERNEL, ["siw"])
+            order = [file.name for file in initrd.load_order(KERNEL, ["dummy", "overlay"])]
+        self.assertEqual(order[-1], "dummy.ko.xz")
+        self.assertEqual(order.count("overlay.ko.xz"), 1)

@@ -1,19 +1,53 @@
 #include <backend/cuda_canaries.hpp>
+#include <os/cpu_relax.hpp>
 
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <optional>
 #include <utility>
 
 namespace rdmagpu::backend::cuda {
 namespace {
 
 std::size_t blocksFor(std::size_t places) noexcept {
-  return (places + threadsPerBlock - 1) / threadsPerBlock;
+  return (places + threadsPerSampleBlock - 1) / threadsPerSampleBlock;
 }
 
-/// A kernel answers for whole blocks. Slots do not share a cache line, which the GPU would write twice.
+/// A kernel answers for whole blocks.
+std::size_t answersFor(std::size_t places) noexcept {
+  return blocksFor(places) * (threadsPerSampleBlock / Canaries::bitsPerWord);
+}
+
+/// Slots do not share a cache line, which the GPU would write twice.
 std::size_t wordsFor(std::size_t places) noexcept {
-  constexpr std::size_t perBlock = threadsPerBlock / Canaries::bitsPerWord;
-  constexpr std::size_t perLine = 128 / sizeof(std::uint32_t);
-  return (blocksFor(places) * perBlock + perLine - 1) / perLine * perLine;
+  constexpr std::size_t perLine = 128 / sizeof(std::uint64_t);
+  return (answersFor(places) + perLine - 1) / perLine * perLine;
+}
+
+/// The lower half of a number is never 0, and another one for 2^32 calls.
+std::uint64_t nextNumber(std::uint64_t number) noexcept {
+  return static_cast<std::uint32_t>(number + 1) == 0 ? number + 2 : number + 1;
+}
+
+/// Waits for a word that bears that number. False when it does not come within the time that a kernel takes
+/// where the GPU has nothing else to do, several times over.
+bool awaitAnswer(const volatile std::uint64_t& word, std::uint32_t number) noexcept {
+  constexpr std::chrono::microseconds most{200};
+  constexpr int looksAtOnce = 64;
+  std::optional<std::chrono::steady_clock::time_point> end;
+  for(;;) {
+    for(int i = 0; i < looksAtOnce; ++i) {
+      if(word >> 32U == number)
+        return true;
+      os::cpuRelax();
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if(!end)
+      end = now + most;
+    else if(now > *end)
+      return false;
+  }
 }
 
 Result<api::Stream> makeStream() noexcept {
@@ -54,17 +88,17 @@ CudaCanaries::~CudaCanaries() {
   if(!enterToRelease(m_sampler.context, pushed)) {
     for(auto* const stream : {&m_looks, &m_lays})
       static_cast<void>(stream->release());
-    static_cast<void>(m_changed.release());
+    static_cast<void>(m_answers.release());
     static_cast<void>(m_tables.release());
     return;
   }
-  if(m_mayRun) {
-    for(const auto* stream : {&m_looks, &m_lays})
+  for(const auto* stream : {&m_looks, &m_lays}) {
+    if(*stream) // a kernel ends a little after its answer
       logRelease(cuda.call(0, cuda.streamSynchronize, stream->get()));
   }
   m_lays.reset();
   m_looks.reset();
-  m_changed.reset();
+  m_answers.reset();
   m_tables.reset();
 }
 
@@ -77,16 +111,22 @@ std::vector<SampledPlace> CudaCanaries::layOut(api::DevicePtr base, std::span<co
     for(const CanaryPlace& place : slot.places)
       table.push_back({.where = place.offset << widthBits | place.width});
   }
+  std::size_t words{};
+  for(const Slot& slot : m_slots)
+    words += wordsFor(slot.places);
+  m_bits.resize(words);
+  std::uint32_t* bits = m_bits.data();
+  for(Slot& slot : m_slots) {
+    slot.bits = bits;
+    bits += wordsFor(slot.places);
+  }
   return table;
 }
 
 Result<void> CudaCanaries::prepare(std::span<const SampledPlace> table) noexcept {
   if(const auto uploaded = upload(table); !uploaded)
     return uploaded;
-  std::size_t words{};
-  for(const Slot& slot : m_slots)
-    words += wordsFor(slot.places);
-  if(const auto pinned = pin(words); !pinned)
+  if(const auto pinned = pin(m_bits.size()); !pinned)
     return pinned;
   for(auto* const owner : {&m_looks, &m_lays}) {
     const auto stream = makeStream();
@@ -117,22 +157,23 @@ Result<void> CudaCanaries::upload(std::span<const SampledPlace> table) noexcept 
 
 Result<void> CudaCanaries::pin(std::size_t words) noexcept {
   const api::Functions& cuda = loadedDriver();
-  const std::size_t bytes = words * sizeof(std::uint32_t);
+  const std::size_t bytes = words * sizeof(std::uint64_t);
   void* memory{};
   const auto taken = cuda.call(bytes, cuda.memHostAlloc, &memory, bytes, api::HostAllocFlags::DeviceMap);
   if(!taken)
     return taken;
-  m_changed = Unique<PinnedTraits>{memory};
+  m_answers = Unique<PinnedTraits>{memory};
+  std::memset(memory, 0, bytes); // no call has the number 0
   api::DevicePtr seenByGpu{};
   if(const auto mapped = cuda.call(bytes, cuda.memHostGetDevicePointer, &seenByGpu, memory, 0U); !mapped)
     return mapped;
-  const auto* bits = static_cast<const std::uint32_t*>(memory);
+  const auto* word = static_cast<const volatile std::uint64_t*>(memory);
   for(Slot& slot : m_slots) {
     const std::size_t own = wordsFor(slot.places);
-    slot.bits = bits;
-    slot.changed = seenByGpu;
-    bits += own;
-    seenByGpu += own * sizeof(std::uint32_t);
+    slot.words = word;
+    slot.answer = seenByGpu;
+    word += own;
+    seenByGpu += own * sizeof(std::uint64_t);
   }
   return {};
 }
@@ -145,31 +186,61 @@ Result<Canaries::Changed> CudaCanaries::lay(std::size_t slot, std::uint64_t key)
   return sample(m_slots[slot], m_lays.get(), key, 1);
 }
 
-Result<Canaries::Changed> CudaCanaries::sample(const Slot& slot, api::Stream stream, std::uint64_t key,
+Result<Canaries::Changed> CudaCanaries::sample(Slot& slot, api::Stream stream, std::uint64_t key,
                                                std::uint64_t lay) noexcept {
-  const api::Functions& cuda = loadedDriver();
-  const auto sampled = runIn(m_sampler.context, [&]() -> Result<void> {
-    if(m_flush) {
-      const auto flushed = cuda.call(0, cuda.flushGpuDirectRdmaWrites, api::FlushTarget::CurrentContext,
-                                     api::FlushScope::ToOwner);
-      if(!flushed)
-        return flushed;
-    }
-    Slot given = slot;
-    void* parameters[] = {&given.data, &given.table, &given.places, &key, &lay, &given.changed};
-    const auto blocks = static_cast<unsigned>(blocksFor(slot.places));
-    const auto started = cuda.call(0, cuda.launchKernel, m_sampler.function, blocks, 1U, 1U, threadsPerBlock,
-                                   1U, 1U, 0U, stream, parameters, nullptr);
-    if(!started)
-      return started;
-    auto waited = cuda.call(0, cuda.streamSynchronize, stream);
-    if(!waited)
+  const auto started = runIn(m_sampler.context, [&] { return start(slot, stream, key, lay); });
+  if(!started)
+    return started.error();
+  const auto number = static_cast<std::uint32_t>(slot.number);
+  const std::size_t answers = answersFor(slot.places);
+  for(std::size_t i = 0; i < answers; ++i) {
+    if(awaitAnswer(slot.words[i], number))
+      continue;
+    const api::Functions& cuda = loadedDriver();
+    const auto waited =
+        runIn(m_sampler.context, [&] { return cuda.call(0, cuda.streamSynchronize, stream); });
+    if(!waited) {
       m_mayRun = true;
-    return waited;
-  });
-  if(!sampled)
-    return sampled.error();
-  return Changed{slot.bits, (slot.places + bitsPerWord - 1) / bitsPerWord};
+      return waited.error();
+    }
+  }
+  std::atomic_thread_fence(std::memory_order_acquire);
+  const std::size_t words = (slot.places + bitsPerWord - 1) / bitsPerWord;
+  for(std::size_t i = 0; i < words; ++i)
+    slot.bits[i] = static_cast<std::uint32_t>(slot.words[i]);
+  return Changed{slot.bits, words};
+}
+
+/// Waits for kernels of calls that have failed.
+Result<void> CudaCanaries::finish() noexcept {
+  const api::Functions& cuda = loadedDriver();
+  for(const auto* stream : {&m_looks, &m_lays}) {
+    if(const auto waited = cuda.call(0, cuda.streamSynchronize, stream->get()); !waited)
+      return waited;
+  }
+  m_mayRun = false;
+  return {};
+}
+
+Result<void> CudaCanaries::start(Slot& slot, api::Stream stream, std::uint64_t key,
+                                 std::uint64_t lay) noexcept {
+  const api::Functions& cuda = loadedDriver();
+  if(m_mayRun) {
+    if(const auto finished = finish(); !finished)
+      return finished;
+  }
+  if(m_flush) {
+    const auto flushed = cuda.call(0, cuda.flushGpuDirectRdmaWrites, api::FlushTarget::CurrentContext,
+                                   api::FlushScope::ToOwner);
+    if(!flushed)
+      return flushed;
+  }
+  std::uint64_t number = nextNumber(slot.number);
+  slot.number = number;
+  void* parameters[] = {&slot.data, &slot.table, &slot.places, &key, &lay, &slot.answer, &number};
+  const auto blocks = static_cast<unsigned>(blocksFor(slot.places));
+  return cuda.call(0, cuda.launchKernel, m_sampler.function, blocks, 1U, 1U, threadsPerSampleBlock, 1U, 1U,
+                   0U, stream, parameters, nullptr);
 }
 
 } // namespace rdmagpu::backend::cuda

@@ -16,8 +16,10 @@ struct PinnedTraits {
   static void close(Type) noexcept;
 };
 
-/// Canaries of one region, looked at and laid by a kernel: a launch and a wait for each call. The places and
-/// what was there lie beside the slots, in GPU memory; what has changed is written to pinned host memory.
+/// Canaries of one region, looked at and laid by a kernel. The places and what was there lie beside the
+/// slots, in GPU memory. What has changed the kernel writes to pinned host memory, where each call waits for
+/// it: that takes a fraction of the time of waiting for the kernel's stream, which comes only where the GPU
+/// is long in coming.
 class CudaCanaries final : public Canaries {
 public:
   /// The region keeps the kernels and the memory at `base`, and outlives what is returned. `flush`: a peer's
@@ -36,24 +38,29 @@ private:
   struct Slot {
     api::DevicePtr data{};
     api::DevicePtr table{};
-    api::DevicePtr changed{}; ///< Where `bits` is for the GPU.
-    const std::uint32_t* bits{};
+    api::DevicePtr answer{};               ///< Where `words` are for the GPU.
+    const volatile std::uint64_t* words{}; ///< One for each 32 places.
+    std::uint32_t* bits{};                 ///< Of the last answer, in m_bits.
     std::uint64_t places{};
+    std::uint64_t number{}; ///< Of the last call; an answer bears its lower half.
   };
   std::vector<SampledPlace> layOut(api::DevicePtr base, std::span<const CanarySlot>);
   Result<void> prepare(std::span<const SampledPlace>) noexcept;
   Result<void> upload(std::span<const SampledPlace>) noexcept;
   Result<void> pin(std::size_t words) noexcept;
-  Result<Changed> sample(const Slot&, api::Stream, std::uint64_t key, std::uint64_t lay) noexcept;
+  Result<void> finish() noexcept;
+  Result<void> start(Slot&, api::Stream, std::uint64_t key, std::uint64_t lay) noexcept;
+  Result<Changed> sample(Slot&, api::Stream, std::uint64_t key, std::uint64_t lay) noexcept;
 
   KernelInContext m_sampler;
   bool m_flush;
   Unique<ScratchTraits> m_tables;
-  Unique<PinnedTraits> m_changed;
+  Unique<PinnedTraits> m_answers;
+  std::vector<std::uint32_t> m_bits;
   Unique<StreamTraits> m_looks; // one for each side of a ring: neither waits for what the other started
   Unique<StreamTraits> m_lays;
   std::vector<Slot> m_slots;
-  std::atomic<bool> m_mayRun{}; ///< A wait failed.
+  std::atomic<bool> m_mayRun{}; ///< A wait failed: a kernel may still come, and take changes for seen.
 };
 
 } // namespace rdmagpu::backend::cuda

@@ -198,13 +198,14 @@ done:
   .param .u64 param_places,
   .param .u64 param_key,
   .param .u64 param_lay,
-  .param .u64 param_changed
+  .param .u64 param_answer,
+  .param .u64 param_number
 )
-.reqntid 256, 1, 1
+.reqntid 64, 1, 1
 {
-  .reg .pred over, aligned, whole, moved;
-  .reg .u32 thread, block, lane, shift, mask;
-  .reg .u64 slot, table, places, key, lay, changed, index, cell, last, where;
+  .reg .pred over, aligned, whole, moved, laying;
+  .reg .u32 thread, block, lane, shift, mask, which;
+  .reg .u64 slot, table, places, key, lay, answer, number, index, cell, last, where;
   .reg .u64 width, at, cursor, left, seen, word, t;
 
   ld.param.u64 slot, [param_slot];
@@ -212,13 +213,15 @@ done:
   ld.param.u64 places, [param_places];
   ld.param.u64 key, [param_key];
   ld.param.u64 lay, [param_lay];
-  ld.param.u64 changed, [param_changed];
+  ld.param.u64 answer, [param_answer];
+  ld.param.u64 number, [param_number];
   cvta.to.global.u64 slot, slot;
   cvta.to.global.u64 table, table;
-  cvta.to.global.u64 changed, changed;
+  cvta.to.global.u64 answer, answer;
+  setp.ne.u64 laying, lay, 0;
   mov.u32 thread, %tid.x;
   mov.u32 block, %ctaid.x;
-  mul.wide.u32 index, block, 256;
+  mul.wide.u32 index, block, 64;
   cvt.u64.u32 t, thread;
   add.u64 index, index, t;
   setp.ne.u32 moved, thread, thread;
@@ -227,7 +230,7 @@ done:
 
   shl.b64 t, index, 4;
   add.u64 cell, table, t;
-  ld.global.v2.u64 {last, where}, [cell];
+  ld.volatile.global.v2.u64 {last, where}, [cell];
   and.b64 width, where, 15;
   shr.u64 t, where, 4;
   add.u64 at, slot, t;
@@ -251,8 +254,7 @@ read_byte:
   @over bra read_byte;
 compare:
   setp.ne.u64 moved, seen, last;
-  setp.eq.u64 over, lay, 0;
-  @over bra remember;
+  @!laying bra remember;
 
   mul.lo.u64 word, index, 0x9e3779b97f4a7c15;
   add.u64 word, word, key;
@@ -285,16 +287,22 @@ write_byte:
 remember:
   st.global.u64 [cell], seen;
 
-  // All threads are back here, those without a place too.
+  // All threads are back here, those without a place too. What a warp has written is in memory before it
+  // answers: canaries for whoever writes to the slot next, the table for the next kernel here.
 vote:
   vote.sync.ballot.b32 mask, moved, 0xffffffff;
+  bar.warp.sync 0xffffffff;
+  @laying membar.sys;
+  @!laying membar.gl;
   and.b32 lane, thread, 31;
   setp.ne.u32 over, lane, 0;
   @over bra done;
   shr.u64 t, index, 5;
-  shl.b64 t, t, 2;
-  add.u64 at, changed, t;
-  st.global.u32 [at], mask;
+  shl.b64 t, t, 3;
+  add.u64 at, answer, t;
+  cvt.u32.u64 which, number;
+  mov.b64 word, {mask, which};
+  st.volatile.global.u64 [at], word;
 done:
   ret;
 }

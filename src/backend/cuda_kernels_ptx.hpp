@@ -10,17 +10,22 @@ namespace rdmagpu::backend::cuda {
 ///     rdmagpu_checksum(from, bytes, sum)  adds the terms of checksum() to the 64-bit word at `sum`. Fast
 ///                                         where `from` is a multiple of 16, right anywhere.
 ///     rdmagpu_poison(to, bytes, key)      writes poisonWord(key, i) to each word; both are multiples of 16.
-///     rdmagpu_sample(slot, table, places, key, lay, changed)
+///     rdmagpu_sample(slot, table, places, key, lay, answer, number)
 ///                                         compares the words at some places of a slot with those in the
 ///                                         table, which it updates, and where `lay` is not 0 writes
-///                                         mix(key + i * goldenStep) to each. Wants a thread for each place,
-///                                         and tells which have changed: a bit for each thread, by 32.
+///                                         mix(key + i * goldenStep) to each. Wants a thread for each place.
+///                                         Every 32 threads answer with a word in host memory: a bit for each
+///                                         thread whose place has changed, and above them the lower half of
+///                                         `number`. What they wrote is in memory then, so that who has all
+///                                         words need not wait for the kernel's end.
 ///
 /// All parameters are 64 bits wide. What a word becomes is written once for the CPU, in base/mix.hpp.
 extern const char kernelsPtx[];
 
 /// Each block has exactly as many threads: a kernel refuses any other number.
 inline constexpr unsigned threadsPerBlock = 256;
+/// The same of rdmagpu_sample. They are few, so that many multiprocessors share the wait for memory.
+inline constexpr unsigned threadsPerSampleBlock = 64;
 /// What a thread takes at a time.
 inline constexpr std::size_t bytesPerThread = 16;
 

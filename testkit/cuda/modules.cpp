@@ -98,12 +98,12 @@ std::uint64_t mix(std::uint64_t z) {
 
 /// What a kernel is started with.
 struct Start {
-  std::array<std::uint64_t, 6> arguments{};
+  std::array<std::uint64_t, 7> arguments{};
   std::uint64_t threads{}; ///< Of all blocks.
 };
 
 bool runChecksum(const Start& start) {
-  const auto [from, bytes, result, a, b, c] = start.arguments;
+  const auto [from, bytes, result, a, b, c, d] = start.arguments;
   if(!reaches(from, bytes, readOnly) || !reaches(result, sizeof(std::uint64_t), AccessFlags::ReadWrite) ||
      result % sizeof(std::uint64_t) != 0)
     return false;
@@ -119,7 +119,7 @@ bool runChecksum(const Start& start) {
 }
 
 bool runPoison(const Start& start) {
-  const auto [to, bytes, key, a, b, c] = start.arguments;
+  const auto [to, bytes, key, a, b, c, d] = start.arguments;
   if(!reaches(to, bytes, AccessFlags::ReadWrite) || to % 16 != 0 || bytes % 16 != 0)
     return false;
   for(std::uint64_t i = 0; i * sizeof(std::uint64_t) < bytes; ++i) {
@@ -149,9 +149,9 @@ bool samplePlace(DevicePtr address, std::size_t width, Place& place, const std::
 }
 
 bool runSample(const Start& start) {
-  const auto [slot, table, places, key, lay, changed] = start.arguments;
-  const Registered* const pinned = registeredOf(changed);
-  const bool answers = pinned && registeredOf(changed + start.threads / 8 - 1) == pinned && changed % 4 == 0;
+  const auto [slot, table, places, key, lay, answer, number] = start.arguments;
+  const Registered* const pinned = registeredOf(answer);
+  const bool answers = pinned && registeredOf(answer + start.threads / 4 - 1) == pinned && answer % 8 == 0;
   if(!answers || table % sizeof(Place) != 0 || start.threads < places ||
      !reaches(table, places * sizeof(Place), AccessFlags::ReadWrite))
     return false;
@@ -167,7 +167,8 @@ bool runSample(const Start& start) {
       if(samplePlace(address, width, rows[i], lay ? &canary : nullptr))
         bits |= std::uint32_t{1} << (i - thread);
     }
-    std::memcpy(hostView(changed + thread / 8), &bits, sizeof bits);
+    const std::uint64_t word = number << 32U | bits;
+    std::memcpy(hostView(answer + thread / 4), &word, sizeof word);
   }
   return true;
 }
@@ -183,7 +184,7 @@ struct Kernel {
 constexpr std::array kernels{
     Kernel{"rdmagpu_checksum", 256, 3, runChecksum},
     Kernel{"rdmagpu_poison", 256, 3, runPoison},
-    Kernel{"rdmagpu_sample", 256, 6, runSample},
+    Kernel{"rdmagpu_sample", 64, 7, runSample},
 };
 
 bool areGood(Dimensions grid, Dimensions block) {
@@ -193,15 +194,25 @@ bool areGood(Dimensions grid, Dimensions block) {
          std::uint64_t{block.x} * block.y * block.z <= mostThreads;
 }
 
-/// Runs it at once, behind what its stream was given before: nobody can tell from a GPU that is fast.
+Status reach(const Kernel& kernel, const Start& start) {
+  if(kernel.run(start))
+    return Status::Success;
+  return misuse("cuLaunchKernel", "a kernel would reach memory that is not there, or is not aligned",
+                Status::IllegalAddress);
+}
+
+/// Runs it at once, behind what its stream was given before, unless kernels are to wait: nobody can tell from
+/// a GPU that is fast.
 Status run(const Kernel& kernel, unsigned blocks, Stream stream, void** parameters) {
   Start start{.threads = std::uint64_t{blocks} * kernel.threads};
   for(std::size_t i = 0; i < kernel.parameters; ++i)
     std::memcpy(&start.arguments[i], parameters[i], sizeof start.arguments[i]);
-  if(!kernel.run(start))
-    return misuse("cuLaunchKernel", "a kernel would reach memory that is not there, or is not aligned",
-                  Status::IllegalAddress);
   Work& work = state().streams.at(resolve(stream));
+  if(state().kernelsWait)
+    work.operations.push_back({.kind = Operation::Kind::Kernel,
+                               .kernel = [&kernel, start] { static_cast<void>(reach(kernel, start)); }});
+  else if(const Status status = reach(kernel, start); status != Status::Success)
+    return status;
   ++(work.isDefault ? state().unfinished : work.unfinished);
   return Status::Success;
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -66,7 +67,7 @@ struct Plain {
 
 /// One piece of a stream's work.
 struct Operation {
-  enum class Kind : std::uint8_t { Upload, Download, Record };
+  enum class Kind : std::uint8_t { Upload, Download, Record, Kernel };
   Kind kind{};
   DevicePtr device{};
   void* host{};
@@ -74,6 +75,7 @@ struct Operation {
   std::vector<std::byte> staged{}; ///< What was uploaded from pageable memory.
   Event event{};
   std::uint64_t number{}; ///< Of the record.
+  std::function<void()> kernel{};
 };
 
 /// A stream: what it has been given and nobody has waited for yet.
@@ -137,6 +139,7 @@ struct State {
   std::map<Module, LoadedModule> modules;
   std::map<Function, LoadedFunction> functions; ///< Each of a module that is there.
   int questionsUntilDone{2};
+  bool kernelsWait{}; ///< Until their stream is waited for.
 
   int callsUntilFailure{};
   std::string failedCall;

@@ -38,6 +38,9 @@ void execute(const Operation& operation) {
   case Operation::Kind::Download:
     std::memcpy(operation.host, hostView(operation.device), operation.bytes);
     break;
+  case Operation::Kind::Kernel:
+    operation.kernel();
+    break;
   case Operation::Kind::Record:
     if(Record* record = find(operation.event); record && record->number == operation.number)
       record->pending = false;
@@ -298,6 +301,13 @@ RDMAGPU_STANDIN_API Status cuMemcpyDtoHAsync_v2(void* to, DevicePtr from, std::s
   if(!isRegistered(to, bytes)) // to pageable memory the call copies before it returns
     finishWork(stream);
   return Status::Success;
+}
+
+/// Whether kernels that are started from now on run when their stream is waited for, and not before, as on a
+/// GPU that does something else.
+RDMAGPU_STANDIN_API void rdmagpu_standin_cuda_kernels_wait(int wait) {
+  const std::lock_guard lock{state().mutex};
+  state().kernelsWait = wait != 0;
 }
 
 /// How often an event that is recorded from now on is not ready when it is asked, before it is. Work is

@@ -79,6 +79,7 @@ CudaStandin::CudaStandin(SymbolSource& source) {
   look(source, "rdmagpu_standin_cuda_shut_down_after", m_shutDownAfter);
   look(source, "rdmagpu_standin_cuda_is_shut_down", m_isShutDown);
   look(source, "rdmagpu_standin_cuda_questions", m_questions);
+  look(source, "rdmagpu_standin_cuda_kernels_wait", m_kernelsWait);
   look(source, "rdmagpu_standin_cuda_is_inside", m_isInside);
 }
 

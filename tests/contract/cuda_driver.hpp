@@ -78,6 +78,8 @@ public:
   bool isShutDown() const { return m_isShutDown() != 0; }
   /// Events recorded from now on are not ready so many times; a number below 0: until they are waited for.
   void questionsUntilDone(int n) { m_questions(n < 0 ? std::numeric_limits<int>::max() : n); }
+  /// Whether kernels that are started from now on run when their stream is waited for, and not before.
+  void kernelsWait(bool wait) { m_kernelsWait(wait ? 1 : 0); }
 
 private:
   void (*m_failCall)(int);
@@ -90,6 +92,7 @@ private:
   void (*m_shutDownAfter)(int);
   int (*m_isShutDown)();
   void (*m_questions)(int);
+  void (*m_kernelsWait)(int);
   int (*m_isInside)();
 };
 
@@ -118,6 +121,7 @@ protected:
     EXPECT_EQ(standin->ledger(), "");
     standin->profile("");
     standin->questionsUntilDone(2);
+    standin->kernelsWait(false);
   }
 
   CudaStandin* standin{};

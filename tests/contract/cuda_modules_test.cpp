@@ -125,7 +125,7 @@ protected:
 
 TEST_F(CudaModulesDeath, KernelThatSamplesIsGivenAllThatItReaches) {
   const std::string text =
-      std::string{good} + ".visible .entry rdmagpu_sample() .reqntid 256, 1, 1 { ret; }\n";
+      std::string{good} + ".visible .entry rdmagpu_sample() .reqntid 64, 1, 1 { ret; }\n";
   ASSERT_EQ(load(text.c_str()), api::Status::Success);
   ASSERT_EQ(find("rdmagpu_sample"), api::Status::Success);
   api::DevicePtr slot{};
@@ -141,13 +141,14 @@ TEST_F(CudaModulesDeath, KernelThatSamplesIsGivenAllThatItReaches) {
     std::uint64_t table = slot + 4096;
     std::uint64_t none = 0;
     EXPECT_EQ(cuda.memcpyHtoD(table, row, sizeof row), api::Status::Success);
-    void* parameters[] = {&slot, &table, &places, &none, &none, &changed};
-    return cuda.launchKernel(m_function, 1, 1, 1, 256, 1, 1, 0, nullptr, parameters, nullptr);
+    std::uint64_t number = 1;
+    void* parameters[] = {&slot, &table, &places, &none, &none, &changed, &number};
+    return cuda.launchKernel(m_function, 1, 1, 1, 64, 1, 1, 0, nullptr, parameters, nullptr);
   };
   EXPECT_EQ(sample(1, seenByGpu, 8), api::Status::Success);
   EXPECT_DEATH(sample(1, slot, 8), "would reach memory that is not there") << "no host memory";
-  EXPECT_DEATH(sample(1, seenByGpu + 4096 - 16, 8), "would reach memory") << "an answer for fewer threads";
-  EXPECT_DEATH(sample(257, seenByGpu, 8), "would reach memory") << "fewer threads than places";
+  EXPECT_DEATH(sample(1, seenByGpu + 4096 - 8, 8), "would reach memory") << "an answer for fewer threads";
+  EXPECT_DEATH(sample(65, seenByGpu, 8), "would reach memory") << "fewer threads than places";
   EXPECT_DEATH(sample(1, seenByGpu, 9), "would reach memory") << "no such width";
   EXPECT_EQ(cuda.memFreeHost(answer), api::Status::Success);
   EXPECT_EQ(cuda.memFree(slot), api::Status::Success);

@@ -6,17 +6,21 @@
 
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 /// Host memory and what a kernel must have for it: free huge pages, /dev/udmabuf, several NUMA nodes. Where
@@ -182,12 +186,26 @@ TEST_F(HostUdmabuf, OutlivesTheBuffer) {
   munmap(mapped, bytes);
 }
 
-TEST_F(HostUdmabuf, HugePagesAreExportedToo) {
+bool kernelIsAtLeast(int major, int minor) {
+  utsname system{};
+  int runsMajor{};
+  int runsMinor{};
+  return uname(&system) == 0 && std::sscanf(system.release, "%d.%d", &runsMajor, &runsMinor) == 2 &&
+         std::pair{runsMajor, runsMinor} >= std::pair{major, minor};
+}
+
+TEST_F(HostUdmabuf, HugePagesAreExportedWhereTheKernelCan) {
   const auto buffer = RdmaGpuBuffer::make(config(huge, hugePage, 2));
   if(!buffer)
     GTEST_SKIP() << buffer.error().message();
   for(const bool whole : {true, false}) {
     const auto exported = whole ? buffer->exportRegion() : buffer->exportSlot(1);
+    if(!kernelIsAtLeast(6, 11)) {
+      ASSERT_FALSE(exported);
+      EXPECT_STREQ(exported.error().codeName, "EBADFD");
+      EXPECT_NE(std::string{exported.error().hints().front()}.find("6.11"), std::string::npos);
+      continue;
+    }
     ASSERT_TRUE(exported) << exported.error().message();
     const Mapped mapped{*exported};
     mapped[exported->size() - 1] = whole ? 88 : 99;

@@ -249,6 +249,12 @@ class Kernels(Folder):
         suite = {"linux-image-amd64": ("1", ["linux-image-6.0.0"]), "linux-image-6.0.0": ("1", [])}
         self.assertEqual(self.fetch_from(FakeApt(suite)), (KERNEL, ""))
 
+    def test_a_kernel_that_two_choices_have_is_downloaded_once(self):
+        kernels.keep(KERNEL, self.root / "stable")
+        suite = {"linux-image-amd64": ("1", ["linux-image-6.0.0"]), "linux-image-6.0.0": ("1", [])}
+        self.assertEqual(self.fetch_from(FakeApt(suite)), (KERNEL, ""))
+        self.assertEqual(kernels.required("newest", self.root), KERNEL)
+
     def test_a_kernel_whose_files_are_gone_is_not_ready(self):
         (self.root / "newest").mkdir()
         gone = {**vars(KERNEL), "image": str(self.root / "vmlinuz")}

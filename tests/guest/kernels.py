@@ -159,9 +159,9 @@ def fetch(choice, cache, os_release="/etc/os-release"):
         apt.update()
         packages = parts(apt, META_PACKAGE[name])
         wanted = ", ".join(f"{package} {version}" for package, version in packages.items())
-        kernel = ready(choice, cache)
-        if kernel and kernel.packages == wanted:
-            return kernel, ""
+        for made in (ready(other, cache) for other in CHOICES):
+            if made and made.packages == wanted:
+                return keep(made, folder), ""
         downloads = folder / "packages"
         shutil.rmtree(downloads, ignore_errors=True)
         downloads.mkdir(parents=True)
@@ -169,16 +169,20 @@ def fetch(choice, cache, os_release="/etc/os-release"):
         (folder / "kernel.json").unlink(missing_ok=True)
         base, release, image = unpack(sorted(downloads.glob("*.deb")), folder / "root")
         shutil.rmtree(downloads)
-        kernel = Kernel(release, str(image), str(base), wanted)
-        (folder / "kernel.json").write_text(json.dumps(dataclasses.asdict(kernel), indent=1), encoding="utf-8")
-        (folder / "problem").unlink(missing_ok=True)
-        return kernel, ""
+        return keep(Kernel(release, str(image), str(base), wanted), folder), ""
     except Unavailable as problem:
         if kernel := ready(choice, cache):
             return kernel, f"an earlier download: {problem}"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "problem").write_text(str(problem), encoding="utf-8")
         raise
+
+
+def keep(kernel, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "kernel.json").write_text(json.dumps(dataclasses.asdict(kernel), indent=1), encoding="utf-8")
+    (folder / "problem").unlink(missing_ok=True)
+    return kernel
 
 
 def ready(choice, cache):

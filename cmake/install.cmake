@@ -4,6 +4,12 @@ install(TARGETS rdmagpu EXPORT rdmagpuTargets
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET rdmagpu_verbs)
+  install(TARGETS rdmagpu_verbs EXPORT rdmagpuTargets
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(DIRECTORY include/rdmagpu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(FILES ${PROJECT_BINARY_DIR}/include/rdmagpu/version.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rdmagpu)
 install(EXPORT rdmagpuTargets NAMESPACE rdmagpu:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rdmagpu)
@@ -19,3 +25,7 @@ install(FILES ${PROJECT_BINARY_DIR}/rdmagpuConfig.cmake ${PROJECT_BINARY_DIR}/rd
 file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/rdmagpu.pc.in ${PROJECT_BINARY_DIR}/rdmagpu.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/rdmagpu.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(TARGET rdmagpu_verbs)
+  configure_file(cmake/rdmagpu-verbs.pc.in ${PROJECT_BINARY_DIR}/rdmagpu-verbs.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/rdmagpu-verbs.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()

@@ -77,7 +77,7 @@ std::string whatFailed(const Error& error) {
   text += " failed: ";
   text += *error.codeName ? error.codeName : name(error.origin);
   text += " (" + std::to_string(error.code);
-  if(error.origin == Origin::Os)
+  if(error.origin == Origin::Os || error.origin == Origin::Verbs)
     text += ", " + std::generic_category().message(static_cast<int>(error.code));
   return text + ")";
 }

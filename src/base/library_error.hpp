@@ -13,8 +13,8 @@ enum class LibraryCode : std::int32_t {
 
 /// A refusal by this library. `call` is the public function that refuses; `asked` and `limit` are
 /// the numbers that its rule compares, 0 where there are none.
-Error libraryError(const char* call, LibraryCode code, std::uint64_t asked = 0,
-                   std::uint64_t limit = 0) noexcept;
+RDMAGPU_API Error libraryError(const char* call, LibraryCode code, std::uint64_t asked = 0,
+                               std::uint64_t limit = 0) noexcept;
 
 /// The rule that `code` stands for; null when it is not one of LibraryCode.
 const char* libraryRule(std::int64_t code) noexcept;

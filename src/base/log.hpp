@@ -6,6 +6,6 @@ namespace rdmagpu {
 
 void log(LogLevel level, const char* text) noexcept;
 /// For a failure that has nobody to be returned to, such as one while releasing.
-void log(LogLevel level, const char* text, const Error& error) noexcept;
+RDMAGPU_API void log(LogLevel level, const char* text, const Error& error) noexcept;
 
 } // namespace rdmagpu

@@ -48,15 +48,22 @@ constexpr std::array codes{
     RDMAGPU_ERRNO(EHWPOISON, Lost),
     RDMAGPU_ERRNO(ENOBUFS, OutOfMemory),
     RDMAGPU_ERRNO(EMSGSIZE, InvalidArgument),
+    RDMAGPU_ERRNO(EOVERFLOW, InvalidArgument),
+    Code{524, "ENOTSUPP",
+         Errc::Unsupported}, // the kernel's own, which no user should see, and drivers return
 };
 #undef RDMAGPU_ERRNO
 
 } // namespace
 
 Error error(const char* call, int code, std::uint64_t asked, std::uint64_t limit) noexcept {
-  const Hint* hint = findHint(Origin::Os, call, code);
+  return error(Origin::Os, call, code, asked, limit);
+}
+
+Error error(Origin origin, const char* call, int code, std::uint64_t asked, std::uint64_t limit) noexcept {
+  const Hint* hint = findHint(origin, call, code);
   Error e{.kind = Errc::Internal,
-          .origin = Origin::Os,
+          .origin = origin,
           .code = code,
           .call = call,
           .finding = hint ? hint->finding : "",

@@ -6,7 +6,7 @@ namespace rdmagpu::os {
 
 /// A driver's shared library. Never closed: a driver has threads and handlers of its own, which
 /// would run in memory that is gone.
-class Library final : public SymbolSource {
+class RDMAGPU_API Library final : public SymbolSource {
 public:
   /// Opens by soname, which is static text. One that is not there is DriverAbsent.
   static Result<Library> open(const char* soname) noexcept;

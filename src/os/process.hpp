@@ -7,9 +7,9 @@ namespace rdmagpu::os {
 
 /// A number that stays the same in one process and is another in each forked child, so that
 /// an owner can tell whether what it holds is its own. Must have succeeded once before currentProcess().
-Result<std::uint64_t> identifyProcess() noexcept;
+RDMAGPU_API Result<std::uint64_t> identifyProcess() noexcept;
 
 /// The same number, at the cost of one load. Also in a forked child.
-std::uint64_t currentProcess() noexcept;
+RDMAGPU_API std::uint64_t currentProcess() noexcept;
 
 } // namespace rdmagpu::os

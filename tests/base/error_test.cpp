@@ -41,10 +41,18 @@ TEST(Error, SystemMessageNamesTheCallAndTheCode) {
 }
 
 TEST(Error, UnknownSystemCodeKeepsItsNumber) {
-  const Error e = os::error("mlock", 524);
+  const Error e = os::error("mlock", 4000);
   EXPECT_EQ(e.kind, Errc::Internal);
   EXPECT_STREQ(e.codeName, "");
-  EXPECT_THAT(e.message(), HasSubstr("mlock failed: Os (524"));
+  EXPECT_THAT(e.message(), HasSubstr("mlock failed: Os (4000"));
+}
+
+TEST(Error, KernelsOwnCodeHasAName) {
+  const Error e = os::error(Origin::Verbs, "ibv_reg_dmabuf_mr", 524);
+  EXPECT_EQ(e.kind, Errc::Unsupported);
+  EXPECT_EQ(e.origin, Origin::Verbs);
+  EXPECT_THAT(e.message(), HasSubstr("ibv_reg_dmabuf_mr failed: ENOTSUPP (524, "));
+  EXPECT_FALSE(e.hints().empty());
 }
 
 TEST(Error, MessageSaysWhichDeviceAndSlot) {
@@ -124,6 +132,11 @@ TEST(Hints, EveryRowIsReachableAndSaysSomething) {
       EXPECT_EQ(sentence.back(), '.') << sentence;
     if(hint.origin == Origin::Os && *hint.call) {
       const Error e = os::error(hint.call, static_cast<int>(hint.code));
+      EXPECT_STREQ(e.codeName, hint.codeName);
+      EXPECT_STREQ(e.finding, hint.finding);
+    }
+    if(hint.origin == Origin::Verbs && hint.code != Hint::anyCode) {
+      const Error e = os::error(Origin::Verbs, hint.call, static_cast<int>(hint.code));
       EXPECT_STREQ(e.codeName, hint.codeName);
       EXPECT_STREQ(e.finding, hint.finding);
     }

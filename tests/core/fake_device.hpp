@@ -4,11 +4,16 @@
 #include <rdmagpu/checksum.hpp>
 #include <rdmagpu/poison.hpp>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace rdmagpu::test {
@@ -54,6 +59,14 @@ public:
       std::fill_n(m_memory.begin() + static_cast<std::ptrdiff_t>(offset), bytes, std::byte{});
       return {};
     }
+    Result<backend::ExportedFd> exportDmaBuf(std::size_t offset, std::size_t bytes) const override {
+      if(!m_device.exportOffset)
+        return Region::exportDmaBuf(offset, bytes);
+      os::Fd fd{memfd_create("fake", MFD_CLOEXEC)};
+      if(ftruncate(fd.get(), static_cast<off_t>(*m_device.exportOffset + bytes)) != 0)
+        return libraryError("ftruncate", LibraryCode::OutOfMemory);
+      return backend::ExportedFd{.fd = std::move(fd), .offset = *m_device.exportOffset};
+    }
     void describe(BufferFacts& facts) const override { facts.committedBytes += m_memory.size(); }
 
   private:
@@ -71,6 +84,8 @@ public:
   bool oneRegionPerSlot() const noexcept override { return true; }
   std::optional<backend::Budget> budget(const RdmaGpuBufferConfig&) const override { return {}; }
 
+  std::optional<std::uint64_t>
+      exportOffset{}; ///< Where exports start in their descriptor; empty: there are none.
   int alive{};
   int allocated{};
   int refuseFrom = -1;

@@ -30,6 +30,7 @@ MUTABLE = {
     r"rdmagpu::(RdmaGpuBuffer|StagedBuffer)::(facts|applicationBuffer)\(\) const::nothing": "const, with a constructor",
     r"rdmagpu::\(anonymous namespace\)::apiNames": "constexpr; GCC 12 puts a std::array of structs with pointers here",
     r"rdmagpu::os::\(anonymous namespace\)::codes": "the same",
+    r"rdmagpu::net::\(anonymous namespace\)::statuses": "the same",
     r"guard variable for .*": "the compiler's, for a static that is made once",
     r"DW\.ref\..*|completed\.\d+|__dso_handle|__TMC_END__|_edata|_end|__bss_start": "the toolchain's own",
 }

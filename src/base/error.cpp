@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 namespace rdmagpu {
@@ -77,7 +78,9 @@ std::string whatFailed(const Error& error) {
   text += " failed: ";
   text += *error.codeName ? error.codeName : name(error.origin);
   text += " (" + std::to_string(error.code);
-  if(error.origin == Origin::Os || error.origin == Origin::Verbs)
+  const bool completion =
+      std::string_view{error.codeName}.starts_with("IBV_"); // whose codes are no errno values
+  if(error.origin == Origin::Os || (error.origin == Origin::Verbs && !completion))
     text += ", " + std::generic_category().message(static_cast<int>(error.code));
   return text + ")";
 }

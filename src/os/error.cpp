@@ -49,6 +49,8 @@ constexpr std::array codes{
     RDMAGPU_ERRNO(ENOBUFS, OutOfMemory),
     RDMAGPU_ERRNO(EMSGSIZE, InvalidArgument),
     RDMAGPU_ERRNO(EOVERFLOW, InvalidArgument),
+    RDMAGPU_ERRNO(ENODATA, NotFound),
+    RDMAGPU_ERRNO(ENETDOWN, Busy),
     Code{524, "ENOTSUPP",
          Errc::Unsupported}, // the kernel's own, which no user should see, and drivers return
 };

@@ -15,7 +15,7 @@ std::optional<std::string> readIfThere(const std::string& path);
 
 /// Whether there is such a file or directory. Empty where the system does not tell, which goes to the log
 /// sink.
-std::optional<bool> exists(const std::string& path);
+RDMAGPU_API std::optional<bool> exists(const std::string& path);
 
 /// The first whole number in `text` after `key`, as in "MemAvailable:   123 kB"; an empty key means
 /// the start of the text.

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <new>
@@ -36,6 +37,10 @@ struct State {
   std::map<std::string, int> counts;
   std::vector<std::string> violations;
   std::uint32_t nextKey = 0x100;
+  std::vector<std::unique_ptr<ibv_cq>> queues;
+  std::vector<std::unique_ptr<ibv_qp>> pairs;
+  std::map<std::uint32_t, std::uint32_t> connections; ///< From each pair's number to the other's.
+  std::vector<ibv_wc> completions;
 };
 
 State& state() {
@@ -117,6 +122,78 @@ int checkDmaBuf(int fd, std::uint64_t offset, std::size_t bytes, ino_t& node) {
   return offset + bytes > static_cast<std::uint64_t>(facts.st_size) ? EINVAL : 0;
 }
 
+/// The bytes that a key gives access to at an address; null where it does not.
+std::byte* reach(std::uint32_t ibv_mr::*key, std::uint32_t value, std::uint64_t address, std::size_t bytes,
+                 unsigned access) {
+  const State& s = state();
+  for(std::size_t i = 0; i < s.regions.size(); ++i) {
+    const Registration& one = s.registrations[i];
+    const bool within = address >= one.iova && address + bytes <= one.iova + one.bytes;
+    if((*s.regions[i]).*key == value && within && (one.access & access) == access && one.address)
+      return reinterpret_cast<std::byte*>(one.address + (address - one.iova));
+  }
+  return nullptr;
+}
+
+ibv_qp* pairNumbered(std::uint32_t number) {
+  for(const auto& pair : state().pairs) {
+    if(pair->qp_num == number)
+      return pair.get();
+  }
+  return nullptr;
+}
+
+ibv_wc_status transfer(const ibv_qp& sender, const ibv_send_wr& request) {
+  const bool isWrite = request.opcode == IBV_WR_RDMA_WRITE;
+  const ibv_sge& own = request.sg_list[0];
+  const ibv_qp* target = pairNumbered(state().connections[sender.qp_num]);
+  if(sender.state == IBV_QPS_ERR)
+    return IBV_WC_WR_FLUSH_ERR;
+  if(!target || (target->state != IBV_QPS_RTR && target->state != IBV_QPS_RTS) ||
+     state().connections[target->qp_num] != sender.qp_num)
+    return IBV_WC_RETRY_EXC_ERR;
+  std::byte* local =
+      reach(&ibv_mr::lkey, own.lkey, own.addr, own.length, isWrite ? 0U : unsigned{IBV_ACCESS_LOCAL_WRITE});
+  if(!local)
+    return IBV_WC_LOC_PROT_ERR;
+  std::byte* remote = reach(&ibv_mr::rkey, request.wr.rdma.rkey, request.wr.rdma.remote_addr, own.length,
+                            isWrite ? IBV_ACCESS_REMOTE_WRITE : IBV_ACCESS_REMOTE_READ);
+  if(!remote)
+    return IBV_WC_REM_ACCESS_ERR;
+  if(!isWrite && !state().nic.readsArrive)
+    return IBV_WC_REM_OP_ERR;
+  std::memcpy(isWrite ? remote : local, isWrite ? local : remote, own.length);
+  return IBV_WC_SUCCESS;
+}
+
+int postSend(ibv_qp* sender, ibv_send_wr* request, ibv_send_wr** bad) {
+  const std::lock_guard lock{state().mutex};
+  *bad = request;
+  if(const int code = enter("ibv_post_send"))
+    return code;
+  if(sender->state != IBV_QPS_RTS && sender->state != IBV_QPS_ERR)
+    return EINVAL;
+  const ibv_wc_status status = transfer(*sender, *request);
+  if(status != IBV_WC_SUCCESS)
+    sender->state = IBV_QPS_ERR;
+  ibv_wc completion{};
+  completion.status = status;
+  completion.wr_id = request->wr_id;
+  state().completions.push_back(completion);
+  return 0;
+}
+
+int pollQueue(ibv_cq*, int, ibv_wc* completion) {
+  const std::lock_guard lock{state().mutex};
+  if(enter("ibv_poll_cq"))
+    return -1;
+  if(state().completions.empty())
+    return 0;
+  *completion = state().completions.front();
+  state().completions.erase(state().completions.begin());
+  return 1;
+}
+
 ibv_mr* add(Registration registration, void* address) {
   State& s = state();
   auto region = std::make_unique<ibv_mr>();
@@ -189,10 +266,18 @@ void reset(const Nic& nic) {
   s.failures.clear();
   s.counts.clear();
   s.violations.clear();
+  s.queues.clear();
+  s.pairs.clear();
+  s.completions.clear();
+  s.context.ops.post_send = &postSend;
+  s.context.ops.poll_cq = &pollQueue;
+  s.device.transport_type = nic.iWarp ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
+  std::strcpy(s.device.name, "nic0");
 }
 
 ibv_pd* domain() { return &state().domains[0]; }
 ibv_pd* otherDomain() { return &state().domains[1]; }
+std::size_t liveQueues() { return state().queues.size() + state().pairs.size(); }
 const std::vector<Registration>& live() { return state().registrations; }
 void deviceMemory(std::uint64_t address, std::size_t bytes) { state().devices[address] = bytes; }
 void watch(std::weak_ptr<const void> memory) { state().watched.push_back(std::move(memory)); }
@@ -266,6 +351,81 @@ int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
   *attributes = {};
   attributes->max_mr_size = s.nic.maxMrSize;
   return enter("ibv_query_device");
+}
+
+#undef ibv_query_port
+
+int ibv_query_port(ibv_context*, std::uint8_t port, _compat_ibv_port_attr* compatible) {
+  auto* attributes = reinterpret_cast<ibv_port_attr*>(compatible); // as verbs.h passes it
+  if(port != 1)
+    return EINVAL;
+  attributes->state = state().nic.portUp ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
+  attributes->link_layer = state().nic.ethernet ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
+  attributes->active_mtu = IBV_MTU_1024;
+  attributes->max_msg_sz = 0x10000;
+  attributes->gid_tbl_len = 2;
+  attributes->lid = 7;
+  return enter("ibv_query_port");
+}
+
+int _ibv_query_gid_ex(ibv_context*, std::uint32_t, std::uint32_t index, ibv_gid_entry* entry, std::uint32_t,
+                      std::size_t) {
+  if(index > 1)
+    return ENODATA;
+  entry->gid.raw[15] = static_cast<std::uint8_t>(index);
+  entry->gid_type = index == 1 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1;
+  return enter("ibv_query_gid_ex");
+}
+
+ibv_cq* ibv_create_cq(ibv_context* context, int, void*, ibv_comp_channel*, int) {
+  if((errno = enter("ibv_create_cq")))
+    return nullptr;
+  state().queues.push_back(std::make_unique<ibv_cq>());
+  state().queues.back()->context = context;
+  return state().queues.back().get();
+}
+
+int ibv_destroy_cq(ibv_cq* queue) {
+  if(!state().pairs.empty())
+    state().violations.emplace_back("destroyed a queue that pairs use");
+  return static_cast<int>(std::erase_if(state().queues, [&](const auto& one) { return one.get() == queue; }) -
+                          1);
+}
+
+ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* wanted) {
+  if((errno = enter("ibv_create_qp")))
+    return nullptr;
+  auto pair = std::make_unique<ibv_qp>();
+  pair->context = pd->context;
+  pair->send_cq = wanted->send_cq;
+  pair->qp_num = state().nextKey++;
+  state().pairs.push_back(std::move(pair));
+  return state().pairs.back().get();
+}
+
+int ibv_destroy_qp(ibv_qp* pair) {
+  return static_cast<int>(std::erase_if(state().pairs, [&](const auto& one) { return one.get() == pair; }) -
+                          1);
+}
+
+int ibv_modify_qp(ibv_qp* pair, ibv_qp_attr* wanted, int mask) {
+  const ibv_qp_attr& w = *wanted;
+  const bool inOrder = (w.qp_state == IBV_QPS_INIT && pair->state == IBV_QPS_RESET) ||
+                       (w.qp_state == IBV_QPS_RTR && pair->state == IBV_QPS_INIT) ||
+                       (w.qp_state == IBV_QPS_RTS && pair->state == IBV_QPS_RTR);
+  if(!inOrder || !(mask & IBV_QP_STATE))
+    return EINVAL;
+  if(w.qp_state == IBV_QPS_RTR) {
+    const bool global =
+        w.ah_attr.is_global && w.ah_attr.grh.dgid.raw[15] == 1 && w.ah_attr.grh.sgid_index == 1;
+    if(state().nic.ethernet ? !global : w.ah_attr.dlid != 7)
+      return EINVAL;
+    state().connections[pair->qp_num] = w.dest_qp_num;
+  }
+  if(const int code = enter("ibv_modify_qp"))
+    return code;
+  pair->state = w.qp_state;
+  return 0;
 }
 
 ibv_fork_status ibv_is_fork_initialized() { return static_cast<ibv_fork_status>(state().nic.fork); }

@@ -24,6 +24,10 @@ struct Nic {
   std::uint64_t maxMrSize = ~std::uint64_t{};
   std::optional<std::uint64_t> memlock{};
   int fork = 2; ///< IBV_FORK_UNNEEDED
+  bool portUp = true;
+  bool ethernet = true;
+  bool iWarp = false;
+  bool readsArrive = true; ///< Else as behind a root complex that passes writes only.
 };
 
 /// ConnectX: everything but peer memory, which is a module of the GPU's driver.
@@ -51,6 +55,8 @@ struct Registration {
   unsigned access{};
   ino_t dmaBuf{};
 };
+/// Queues and pairs that were created and not destroyed.
+std::size_t liveQueues();
 /// What is registered now, in that order.
 const std::vector<Registration>& live();
 

@@ -1,0 +1,183 @@
+#include <net/verbs_pair.hpp>
+#include <os/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+namespace rdmagpu::net {
+namespace {
+
+Error refusal(const char* call, int code) noexcept { return os::error(Origin::Verbs, call, code); }
+
+struct Address {
+  ibv_port_attr port{};
+  ibv_gid gid{};
+  std::uint32_t gidIndex{};
+  bool global{};
+};
+
+Result<Address> addressOf(ibv_context* context, const VerbsLoopbackOptions& options) {
+  Address own;
+  if(const int code = ibv_query_port(context, options.port, &own.port); code != 0)
+    return refusal("ibv_query_port", code);
+  if(own.port.state != IBV_PORT_ACTIVE)
+    return refusal("ibv_query_port", ENETDOWN);
+  own.global = own.port.link_layer == IBV_LINK_LAYER_ETHERNET || options.gidIndex;
+  if(!own.global)
+    return own;
+  const auto entries = static_cast<std::uint32_t>(std::max(own.port.gid_tbl_len, 0));
+  int code = ENODATA;
+  bool found = false;
+  for(std::uint32_t i = options.gidIndex.value_or(0); i < entries; ++i) {
+    ibv_gid_entry entry{};
+    const int refused = ibv_query_gid_ex(context, options.port, i, &entry, 0);
+    if(refused == 0 && (!found || entry.gid_type == IBV_GID_TYPE_ROCE_V2)) {
+      own.gid = entry.gid;
+      own.gidIndex = i;
+      found = true;
+      if(entry.gid_type == IBV_GID_TYPE_ROCE_V2)
+        break;
+    }
+    code = refused ? refused : code;
+    if(options.gidIndex)
+      break;
+  }
+  if(!found)
+    return refusal("ibv_query_gid_ex", code);
+  return own;
+}
+
+Result<void> modify(ibv_qp* pair, ibv_qp_attr attributes, int mask) {
+  if(const int code = ibv_modify_qp(pair, &attributes, mask | IBV_QP_STATE); code != 0)
+    return refusal("ibv_modify_qp", code);
+  return {};
+}
+
+/// Through the three states that the specification has, with its usual timers.
+Result<void> connect(ibv_qp* pair, const ibv_qp* other, const Address& own, std::uint8_t port) {
+  ibv_qp_attr init{};
+  init.qp_state = IBV_QPS_INIT;
+  init.port_num = port;
+  init.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+  if(const auto done = modify(pair, init, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS); !done)
+    return done;
+  ibv_qp_attr receive{};
+  receive.qp_state = IBV_QPS_RTR;
+  receive.path_mtu = own.port.active_mtu;
+  receive.dest_qp_num = other->qp_num;
+  receive.max_dest_rd_atomic = 1;
+  receive.min_rnr_timer = 12;
+  receive.ah_attr.dlid = own.port.lid;
+  receive.ah_attr.port_num = port;
+  receive.ah_attr.is_global = own.global;
+  receive.ah_attr.grh.dgid = own.gid;
+  receive.ah_attr.grh.sgid_index = static_cast<std::uint8_t>(own.gidIndex);
+  receive.ah_attr.grh.hop_limit = 1;
+  const int toReceive = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                        IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+  if(const auto done = modify(pair, receive, toReceive); !done)
+    return done;
+  ibv_qp_attr send{};
+  send.qp_state = IBV_QPS_RTS;
+  send.timeout = 14; // 67 ms
+  send.retry_cnt = 7;
+  send.rnr_retry = 7;
+  send.max_rd_atomic = 1;
+  return modify(pair, send,
+                IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+                    IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+struct Status {
+  ibv_wc_status value;
+  const char* name;
+};
+#define RDMAGPU_STATUS(name)                                                                                 \
+  Status { name, #name }
+constexpr std::array statuses{
+    RDMAGPU_STATUS(IBV_WC_LOC_LEN_ERR),      RDMAGPU_STATUS(IBV_WC_LOC_QP_OP_ERR),
+    RDMAGPU_STATUS(IBV_WC_LOC_PROT_ERR),     RDMAGPU_STATUS(IBV_WC_WR_FLUSH_ERR),
+    RDMAGPU_STATUS(IBV_WC_LOC_ACCESS_ERR),   RDMAGPU_STATUS(IBV_WC_REM_INV_REQ_ERR),
+    RDMAGPU_STATUS(IBV_WC_REM_ACCESS_ERR),   RDMAGPU_STATUS(IBV_WC_REM_OP_ERR),
+    RDMAGPU_STATUS(IBV_WC_RETRY_EXC_ERR),    RDMAGPU_STATUS(IBV_WC_RNR_RETRY_EXC_ERR),
+    RDMAGPU_STATUS(IBV_WC_REM_ABORT_ERR),    RDMAGPU_STATUS(IBV_WC_FATAL_ERR),
+    RDMAGPU_STATUS(IBV_WC_RESP_TIMEOUT_ERR), RDMAGPU_STATUS(IBV_WC_GENERAL_ERR)};
+#undef RDMAGPU_STATUS
+
+Error failed(ibv_wr_opcode opcode, ibv_wc_status status) noexcept {
+  const char* call = opcode == IBV_WR_RDMA_WRITE ? "ibv_poll_cq (RDMA WRITE)" : "ibv_poll_cq (RDMA READ)";
+  Error error{.kind = Errc::Internal, .origin = Origin::Verbs, .code = status, .call = call};
+  error.codeName = "IBV_WC_?";
+  error.finding = "rdma-path";
+  for(const Status& known : statuses) {
+    if(known.value == status)
+      error.codeName = known.name;
+  }
+  return error;
+}
+
+} // namespace
+
+Result<ConnectedPair> ConnectedPair::make(ibv_pd* domain, const VerbsLoopbackOptions& options) {
+  ibv_context* context = domain->context;
+  if(context->device->transport_type == IBV_TRANSPORT_IWARP)
+    return refusal("VerbsLoopback::make", EOPNOTSUPP);
+  const auto own = addressOf(context, options);
+  if(!own)
+    return own.error();
+  ConnectedPair made;
+  made.m_maxMessage = std::max(std::min(own->port.max_msg_sz, std::uint32_t{1} << 20U), std::uint32_t{1});
+  errno = 0;
+  made.m_completions.reset(ibv_create_cq(context, 4, nullptr, nullptr, 0));
+  if(!made.m_completions)
+    return refusal("ibv_create_cq", errno);
+  for(auto* pair : {&made.m_sender, &made.m_target}) {
+    ibv_qp_init_attr wanted{};
+    wanted.send_cq = made.m_completions.get();
+    wanted.recv_cq = made.m_completions.get();
+    wanted.cap = {
+        .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 0};
+    wanted.qp_type = IBV_QPT_RC;
+    errno = 0;
+    pair->reset(ibv_create_qp(domain, &wanted));
+    if(!*pair)
+      return refusal("ibv_create_qp", errno);
+  }
+  if(const auto done = connect(made.m_target.get(), made.m_sender.get(), *own, options.port); !done)
+    return done.error();
+  if(const auto done = connect(made.m_sender.get(), made.m_target.get(), *own, options.port); !done)
+    return done.error();
+  return made;
+}
+
+Result<void> ConnectedPair::run(const Transfer& transfer) {
+  ibv_sge local{.addr = transfer.local, .length = transfer.bytes, .lkey = transfer.lkey};
+  ibv_send_wr request{};
+  request.sg_list = &local;
+  request.num_sge = 1;
+  request.opcode = transfer.opcode;
+  request.send_flags = IBV_SEND_SIGNALED;
+  request.wr.rdma.remote_addr = transfer.remote;
+  request.wr.rdma.rkey = transfer.rkey;
+  ibv_send_wr* bad{};
+  if(const int code = ibv_post_send(m_sender.get(), &request, &bad); code != 0)
+    return refusal("ibv_post_send", code);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+  for(;;) {
+    ibv_wc completion{};
+    const int count = ibv_poll_cq(m_completions.get(), 1, &completion);
+    if(count < 0)
+      return refusal("ibv_poll_cq", EIO);
+    if(count > 0)
+      return completion.status == IBV_WC_SUCCESS ? Result<void>{}
+                                                 : failed(transfer.opcode, completion.status);
+    if(std::chrono::steady_clock::now() > deadline)
+      return refusal("ibv_poll_cq", ETIMEDOUT);
+    std::this_thread::yield();
+  }
+}
+
+} // namespace rdmagpu::net

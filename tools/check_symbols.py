@@ -27,7 +27,7 @@ MUTABLE = {
     r"rdmagpu::backend::cuda::\(anonymous namespace\)::management\(\)::loaded": "const, loaded once",
     r"rdmagpu::driver::cuda::\(anonymous namespace\)::codes": "constexpr; GCC 12 puts a std::array of structs with pointers here",
     r"rdmagpu::backend::all\(\)::backends": "the list of backends, constant once it is made",
-    r"rdmagpu::(RdmaGpuBuffer|StagedBuffer)::(facts|applicationBuffer)\(\) const::nothing": "const, with a constructor",
+    r"rdmagpu::(RdmaGpuBuffer|StagedBuffer)::(facts|applicationBuffer|companionBuffer)\(\) const::nothing": "const, with a constructor",
     r"rdmagpu::\(anonymous namespace\)::apiNames": "constexpr; GCC 12 puts a std::array of structs with pointers here",
     r"rdmagpu::os::\(anonymous namespace\)::codes": "the same",
     r"rdmagpu::net::\(anonymous namespace\)::statuses": "the same",

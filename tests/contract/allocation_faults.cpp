@@ -34,5 +34,14 @@ void* operator new(std::size_t bytes) {
     return memory;
   throw std::bad_alloc{};
 }
+// As the standard library's own does; AddressSanitizer's does not.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(bytes);
+  } catch(const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

@@ -30,15 +30,20 @@ std::uint64_t nextNumber(std::uint64_t number) noexcept {
   return static_cast<std::uint32_t>(number + 1) == 0 ? number + 2 : number + 1;
 }
 
+/// The GPU writes it.
+std::uint64_t loaded(std::uint64_t& word) noexcept {
+  return std::atomic_ref{word}.load(std::memory_order_acquire);
+}
+
 /// Waits for a word that bears that number. False when it does not come within the time that a kernel takes
 /// where the GPU has nothing else to do, several times over.
-bool awaitAnswer(const volatile std::uint64_t& word, std::uint32_t number) noexcept {
+bool awaitAnswer(std::uint64_t& word, std::uint32_t number) noexcept {
   constexpr std::chrono::microseconds most{200};
   constexpr int looksAtOnce = 64;
   std::optional<std::chrono::steady_clock::time_point> end;
   for(;;) {
     for(int i = 0; i < looksAtOnce; ++i) {
-      if(word >> 32U == number)
+      if(loaded(word) >> 32U == number)
         return true;
       os::cpuRelax();
     }
@@ -167,7 +172,7 @@ Result<void> CudaCanaries::pin(std::size_t words) noexcept {
   api::DevicePtr seenByGpu{};
   if(const auto mapped = cuda.call(bytes, cuda.memHostGetDevicePointer, &seenByGpu, memory, 0U); !mapped)
     return mapped;
-  const auto* word = static_cast<const volatile std::uint64_t*>(memory);
+  auto* word = static_cast<std::uint64_t*>(memory);
   for(Slot& slot : m_slots) {
     const std::size_t own = wordsFor(slot.places);
     slot.words = word;
@@ -204,10 +209,9 @@ Result<Canaries::Changed> CudaCanaries::sample(Slot& slot, api::Stream stream, s
       return waited.error();
     }
   }
-  std::atomic_thread_fence(std::memory_order_acquire);
   const std::size_t words = (slot.places + bitsPerWord - 1) / bitsPerWord;
   for(std::size_t i = 0; i < words; ++i)
-    slot.bits[i] = static_cast<std::uint32_t>(slot.words[i]);
+    slot.bits[i] = static_cast<std::uint32_t>(loaded(slot.words[i]));
   return Changed{slot.bits, words};
 }
 

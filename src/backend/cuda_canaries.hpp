@@ -38,9 +38,9 @@ private:
   struct Slot {
     api::DevicePtr data{};
     api::DevicePtr table{};
-    api::DevicePtr answer{};               ///< Where `words` are for the GPU.
-    const volatile std::uint64_t* words{}; ///< One for each 32 places.
-    std::uint32_t* bits{};                 ///< Of the last answer, in m_bits.
+    api::DevicePtr answer{}; ///< Where `words` are for the GPU.
+    std::uint64_t* words{};  ///< One for each 32 places.
+    std::uint32_t* bits{};   ///< Of the last answer, in m_bits.
     std::uint64_t places{};
     std::uint64_t number{}; ///< Of the last call; an answer bears its lower half.
   };

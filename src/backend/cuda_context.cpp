@@ -118,9 +118,16 @@ Result<KnownContext> ContextSource::own(Keep keep, PrimaryContext& forTheCall) c
   return context;
 }
 
+Result<void> ContextSource::checkOwn() const noexcept {
+  const std::lock_guard lock{m_mutex};
+  return m_own.check();
+}
+
 Result<void> ContextSource::enter(Keep keep, PrimaryContext& retained, PushedContext& pushed) const noexcept {
   if(const auto process = checkProcess(); !process)
     return process;
+  if(const auto there = checkOwn(); !there)
+    return there;
   const auto onDevice = currentIsOn(m_device);
   if(!onDevice)
     return onDevice.error();

@@ -101,6 +101,8 @@ public:
 
 private:
   Result<void> enter(Keep, PrimaryContext&, PushedContext&) const noexcept;
+  /// An error where the memory's own context has gone, and the memory with it: another may have its address.
+  Result<void> checkOwn() const noexcept;
   Result<KnownContext> currentOrOwn() const noexcept;
   Result<KnownContext> own(Keep, PrimaryContext&) const noexcept;
 

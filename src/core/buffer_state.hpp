@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -20,6 +21,8 @@ struct BufferState {
   std::vector<RegionPtr> regions; ///< One for all slots, or one for each.
   BufferFacts facts;
   std::vector<Rejected> selection;
+
+  std::uint64_t process{}; ///< That it was made in: os::currentProcess().
 
   std::mutex exportMutex;
   backend::ExportedFd regionExport; ///< Made once; every exportRegion() duplicates it. Under exportMutex.

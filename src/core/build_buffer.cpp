@@ -3,6 +3,7 @@
 #include <base/library_error.hpp>
 #include <core/buffer_state.hpp>
 #include <os/pci.hpp>
+#include <os/process.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -144,6 +145,10 @@ Result<std::unique_ptr<BufferState>> buildOn(const char* call, RdmaGpuApi api, b
     state->regions.push_back(*std::move(region));
   }
   describe(*state, api);
+  const auto process = os::identifyProcess();
+  if(!process)
+    return process.error();
+  state->process = *process;
   return state;
 }
 

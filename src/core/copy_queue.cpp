@@ -5,6 +5,7 @@
 #include <base/log.hpp>
 #include <core/buffer_state.hpp>
 #include <core/copy_queue_access.hpp>
+#include <os/process.hpp>
 
 #include <atomic>
 #include <mutex>
@@ -34,11 +35,17 @@ struct Copy::Queue {
         lanes(options.stream ? 1 : options.streams),
         region(state.regions.front()),
         marks(options.depth),
-        slots(layout.slotCount) {
+        slots(layout.slotCount),
+        process(os::currentProcess()) {
     for(Slot& slot : slots)
       slot.queue = this;
   }
 
+  /// In a forked child another thread's locks may be held for good.
+  bool isForeign() const noexcept { return process != os::currentProcess(); }
+  Result<void> checkProcess() const noexcept {
+    return isForeign() ? Result<void>{libraryError("CopyQueue", LibraryCode::ForkedChild)} : Result<void>{};
+  }
   bool isOver(std::uint64_t number) noexcept;
   Result<void> wait(std::uint64_t number) noexcept;
   void conclude(std::uint64_t number, const Result<void>& outcome) noexcept;
@@ -65,13 +72,14 @@ struct Copy::Queue {
   std::uint32_t nextLane{}; ///< Under mutex.
   std::vector<Mark> marks;
   std::vector<Slot> slots;
+  const std::uint64_t process; ///< That it was made in.
 
   std::mutex failureMutex;
   Error failure{}; ///< The first since the last finish(). Under failureMutex.
 };
 
 bool Copy::Queue::isOver(std::uint64_t number) noexcept {
-  if(number == 0 || markOf(number).over.load(std::memory_order_acquire) >= number)
+  if(number == 0 || isForeign() || markOf(number).over.load(std::memory_order_acquire) >= number)
     return true;
   const auto done = copies->isDone(indexOf(number));
   if(done && !*done) // what was asked may be a later copy's mark already: this one was over before
@@ -83,6 +91,8 @@ bool Copy::Queue::isOver(std::uint64_t number) noexcept {
 Result<void> Copy::Queue::wait(std::uint64_t number) noexcept {
   if(number == 0)
     return {};
+  if(const auto own = checkProcess(); !own)
+    return own;
   if(markOf(number).over.load(std::memory_order_acquire) < number)
     conclude(number, copies->wait(indexOf(number)));
   const auto outcome = outcomeOf(number);
@@ -117,6 +127,8 @@ Result<void> Copy::Queue::outcomeOf(std::uint64_t number) noexcept {
 }
 
 Result<void> Copy::Queue::finish() noexcept {
+  if(const auto own = checkProcess(); !own)
+    return own;
   const std::uint64_t newest = last.load(std::memory_order_acquire);
   const std::uint64_t oldest = newest > marks.size() ? newest - marks.size() + 1 : 1;
   for(std::uint64_t number = oldest; number <= newest; ++number)
@@ -127,6 +139,8 @@ Result<void> Copy::Queue::finish() noexcept {
 
 template <class Start>
 Result<std::uint64_t> Copy::Queue::add(std::size_t index, Start start) {
+  if(const auto own = checkProcess(); !own)
+    return own.error();
   const std::lock_guard lock{mutex};
   const std::uint64_t number = last.load(std::memory_order_relaxed) + 1;
   if(number > marks.size())

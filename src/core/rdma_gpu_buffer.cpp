@@ -3,6 +3,7 @@
 #include <core/buffer_state.hpp>
 #include <core/dma_buf.hpp>
 #include <os/fd.hpp>
+#include <os/process.hpp>
 #include <os/udmabuf.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 
@@ -136,6 +137,13 @@ Result<DmaBuf> RdmaGpuBuffer::exportRegion() const& {
     core::BufferState& state = *m_state;
     if(state.regions.size() > 1)
       return libraryError(call, LibraryCode::NotExportable, state.layout.totalBytes());
+    if(state.process !=
+       os::currentProcess()) { // in a forked child another thread's lock may be held for good
+      auto exported = exportRange(call, *state.regions.front(), 0, state.layout.totalBytes());
+      if(!exported)
+        return exported.error();
+      return core::DmaBufAccess::make(state.regions.front(), *std::move(exported), state.layout.totalBytes());
+    }
     const std::lock_guard lock{state.exportMutex};
     if(!state.regionExport.fd) {
       auto exported = exportRange(call, *state.regions.front(), 0, state.layout.totalBytes());

@@ -280,10 +280,10 @@ Result<PeerRegistration> PeerRegistration::Impl::make(std::span<const RdmaGpuBuf
   return guarded(makeCall, [&]() -> Result<PeerRegistration> {
     if(!registrar.pin || !registrar.unpin)
       return libraryError(makeCall, LibraryCode::RegistrarIncomplete);
-    const auto process = os::identifyProcess();
-    if(!process)
-      return process.error();
-    auto impl = std::make_unique<Impl>(std::move(registrar), *process);
+    const auto own = os::identifyProcess();
+    if(!own)
+      return own.error();
+    auto impl = std::make_unique<Impl>(std::move(registrar), *own);
     for(const RdmaGpuBuffer* buffer : buffers) {
       if(const auto planned = impl->plan(*buffer); !planned)
         return planned.error();
@@ -294,11 +294,11 @@ Result<PeerRegistration> PeerRegistration::Impl::make(std::span<const RdmaGpuBuf
     if(const std::uint64_t most = impl->registrar.limits.maxTotalBytes; most && total > most)
       return libraryError(makeCall, LibraryCode::PeerPinsTooLarge, total, most);
     PeerRegistration made{std::move(impl)}; // unpins what was pinned when a step fails
-    if(const auto pinned = made.m_impl->pinAll(); !pinned)
-      return pinned.error();
+    if(const auto done = made.m_impl->pinAll(); !done)
+      return done.error();
     if(made.m_impl->registrar.verify) {
-      if(const auto proven = made.m_impl->verifyAll(buffers); !proven)
-        return proven.error();
+      if(const auto done = made.m_impl->verifyAll(buffers); !done)
+        return done.error();
     }
     return made;
   });

@@ -4,6 +4,7 @@
 #include <core/buffer_state.hpp>
 #include <os/fd.hpp>
 #include <os/fd_passing.hpp>
+#include <os/process.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 
 #include <algorithm>
@@ -63,6 +64,10 @@ Result<RdmaGpuBuffer> attachTo(os::Fd fd, const Description& told) {
   state->layout = *layout;
   state->regions.push_back(*std::move(region));
   core::describe(*state, backend->api());
+  const auto process = os::identifyProcess();
+  if(!process)
+    return process.error();
+  state->process = *process;
   return core::BufferAccess::make(std::move(state));
 }
 

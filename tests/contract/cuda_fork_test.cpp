@@ -1,11 +1,14 @@
 #include <contract/cuda_driver.hpp>
+#include <rdmagpu/copy_queue.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <string_view>
+#include <thread>
 
 namespace rdmagpu::test {
 namespace {
@@ -46,6 +49,44 @@ TEST(CudaFork, ForkedChildFreesAndScrubsNothingOfItsParents) {
     ASSERT_TRUE(buffer->download(0, back));
     EXPECT_EQ(back, sent);
   }
+}
+
+/// What the child would wait for if it took a lock that a thread of the parent's had.
+TEST(CudaFork, ForkedChildWaitsForNoThreadOfItsParent) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer's runtime forks with one thread only";
+#endif
+  auto buffer = RdmaGpuBuffer::make(cudaConfig());
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  auto queue = CopyQueue::make(*buffer);
+  ASSERT_TRUE(queue) << queue.error().message();
+  std::atomic<bool> stop{};
+  std::thread copies{[&] {
+    std::array<std::byte, 100> bytes{};
+    while(!stop) {
+      EXPECT_TRUE(queue->upload(0, bytes));
+      EXPECT_TRUE(buffer->exportRegion());
+    }
+  }};
+  for(int i = 0; i < 20; ++i) {
+    const pid_t child = fork();
+    if(child == 0) {
+      alarm(20);
+      const auto refused = [](const Error& error) {
+        return std::string_view{error.codeName} == "ForkedChild";
+      };
+      std::array<std::byte, 100> bytes{};
+      int failures = refused(queue->upload(1, bytes).error()) ? 0 : 1;
+      failures |= refused(queue->finish().error()) ? 0 : 2;
+      failures |= refused(buffer->exportRegion().error()) ? 0 : 4;
+      _exit(failures);
+    }
+    int status{};
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  }
+  stop = true;
+  copies.join();
 }
 
 } // namespace

@@ -68,7 +68,7 @@ Bar1 readBar1(const Gpu& gpu) {
   const nvml::Device device = library ? find(*library, gpu) : nullptr;
   nvml::Bar1Memory bar1; // not to be asked of every GPU
   if(!device || library->deviceGetBar1MemoryInfo(device, &bar1) != nvml::Status::Success || bar1.total == 0)
-    return {.bytes = gpu.bar1Bytes};
+    return gpu.bar1Bytes == 0 ? Bar1{} : Bar1{.bytes = gpu.bar1Bytes, .freeBytes = gpu.bar1Bytes};
   return {.bytes = bar1.total, .freeBytes = bar1.free};
 }
 

@@ -9,9 +9,10 @@ namespace rdmagpu::backend::cuda {
 
 /// BAR1, the window through which peers reach a GPU's memory.
 struct Bar1 {
-  std::uint64_t bytes{};                    ///< 0: not known.
-  bool coversMemory{};                      ///< All of it: then the memory runs out before the window.
-  std::optional<std::uint64_t> freeBytes{}; ///< Asked only of a window that does not, or is not known to.
+  std::uint64_t bytes{}; ///< 0: not known.
+  bool coversMemory{};   ///< All of it: then the memory runs out before the window.
+  /// Of a window that does not cover it: as the management library tells, else all of it.
+  std::optional<std::uint64_t> freeBytes{};
 };
 
 /// How large the window is, as the kernel tells; 0 where it does not. `root` replaces "/".

@@ -209,6 +209,17 @@ TEST_F(CudaBudget, Bar1IsNotAskedForWhereItCoversTheMemory) {
   EXPECT_EQ(smaller.freeBytes, gibibyte);
 }
 
+TEST_F(CudaBudgetOfContext, WindowThatTheKernelTellsIsTheBudgetWithoutManagement) {
+  auto gpu = *backend::cuda::describeGpu(cuda.functions, 0);
+  gpu.bar1Bytes = gibibyte / 4;
+  const auto told = backend::cuda::readBar1(gpu);
+  EXPECT_FALSE(told.coversMemory);
+  EXPECT_EQ(told.bytes, gibibyte / 4);
+  EXPECT_EQ(told.freeBytes, gibibyte / 4) << "what of it is free nobody can tell";
+  gpu.bar1Bytes = 0;
+  EXPECT_FALSE(backend::cuda::readBar1(gpu).freeBytes);
+}
+
 TEST(CudaBar1, IsTheRegisterBehindBar0WhichMayTakeUpTwoNumbers) {
   const PciAddress gpu{.bus = 0x3b};
   const TempTree tree;

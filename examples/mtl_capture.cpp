@@ -89,7 +89,7 @@ int main() {
   ops.output_fmt = ST_FRAME_FMT_YUV422RFC4175PG2BE10; // as on the wire: no conversion
   ops.device = ST_PLUGIN_DEVICE_AUTO;
   ops.flags = ST20P_RX_FLAG_BLOCK_GET;
-  const mtl_handle mtl = mtl_init(&params);
+  mtl_handle mtl = mtl_init(&params);
   const int result = mtl ? capture(mtl, ops) : fail("no port");
   if(mtl)
     mtl_uninit(mtl);

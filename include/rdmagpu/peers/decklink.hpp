@@ -49,7 +49,7 @@ public:
 
 protected:
   explicit ComObject(REFIID iid) noexcept { std::memcpy(&m_iid, &iid, sizeof m_iid); }
-  virtual ~ComObject() = default;
+  virtual ~ComObject() = default; // NOLINT(modernize-use-override): on Windows the interfaces have none
 
 private:
   std::remove_cv_t<std::remove_reference_t<REFIID>> m_iid;

@@ -18,8 +18,8 @@ struct PinnedTraits {
 
 /// Canaries of one region, looked at and laid by a kernel. The places and what was there lie beside the
 /// slots, in GPU memory. What has changed the kernel writes to pinned host memory, where each call waits for
-/// it: that takes a fraction of the time of waiting for the kernel's stream, which comes only where the GPU
-/// is long in coming.
+/// it, which is sooner there than the end of the kernel's stream: that is waited for only where the GPU is
+/// long in coming.
 class CudaCanaries final : public Canaries {
 public:
   /// The region keeps the kernels and the memory at `base`, and outlives what is returned. `flush`: a peer's

@@ -21,7 +21,7 @@ from unavailable import SKIPPED, Unavailable
 
 CACHE = pathlib.Path(__file__).resolve().parents[2] / "build/guest"
 TOOLS = {"depmod": "kmod", "modprobe": "kmod", "cpio": "cpio", initrd.BUSYBOX: "busybox-static"}
-LINES_SHOWN = 40
+LINES_SHOWN = 120  # a panic with its stack is about 50
 
 
 def check_host():

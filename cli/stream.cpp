@@ -14,6 +14,7 @@
 #include "stream/stream_options.hpp"
 #include "stream/stream_slots.hpp"
 
+#include <rdmagpu/checksum.hpp>
 #include <rdmagpu/copy_queue.hpp>
 
 #include <fmt/core.h>
@@ -135,6 +136,12 @@ Step<SoftwarePeer> makePeer(const StreamOptions& options, FrameRate rate, const 
   return {.value = std::move(*peer)};
 }
 
+/// Whether a GPU can compare what lies in its memory. Trying has it compile its kernel before frames move.
+bool canCheckInPlace(const StreamOptions& options, const RdmaGpuBuffer& buffer, const CopyingGpu& gpu) {
+  const bool checks = options.check.kind != CheckMode::Kind::None && options.out.empty();
+  return gpu && !options.playout && checks && buffer.checksum(0, buffer.facts().frameBytes);
+}
+
 /// How many frames fit the memory that is free once the slots are there.
 std::uint64_t roomToPreload(std::size_t frameBytes) {
   RdmaGpuBufferConfig config;
@@ -145,11 +152,11 @@ std::uint64_t roomToPreload(std::size_t frameBytes) {
 }
 
 Step<std::unique_ptr<FrameFeed>> makeFeed(const StreamOptions& options, FrameReader& reader,
-                                          const SlotRing& ring, const CopyingGpu& gpu) {
+                                          const SlotRing& ring, const CopyingGpu& gpu, FrameHash hash) {
   if(!options.preload) {
     try {
       return {.value = std::make_unique<ReadAheadFeed>(FrameSequence(reader, options.rounds, options.frames),
-                                                       options.check, ring, stopFlag(), gpu)};
+                                                       options.check, ring, stopFlag(), gpu, hash)};
     } catch(const std::system_error& refused) {
       return {.failure = Failure{.kind = "OutOfMemory",
                                  .message = fmt::format("no thread can be started to read with: {}",
@@ -158,7 +165,7 @@ Step<std::unique_ptr<FrameFeed>> makeFeed(const StreamOptions& options, FrameRea
     }
   }
   auto feed = PreloadedFeed::load(reader, options.check, options.rounds, options.frames,
-                                  roomToPreload(reader.frameBytes()), gpu);
+                                  roomToPreload(reader.frameBytes()), gpu, hash);
   if(!feed)
     return {.failure = failureOf(feed.error())};
   return {.value = std::move(*feed)};
@@ -278,10 +285,12 @@ int runStream(const StreamOptions& options) {
   auto out = openOutput(options, input);
   if(out.failure)
     return refuse(options, report, *out.failure);
-  const auto feed = makeFeed(options, input, ring, gpu);
+  const bool checksInPlace = canCheckInPlace(options, buffer, gpu);
+  const FrameHash hash = checksInPlace ? checksum : hashOf;
+  const auto feed = makeFeed(options, input, ring, gpu, hash);
   if(feed.failure)
     return refuse(options, report, *feed.failure);
-  FrameCheck check(**feed.value, options.check, options.buffer.slots);
+  FrameCheck check(**feed.value, options.check, options.buffer.slots, hash);
   Tally tally;
   return moveFrames(options, report,
                     {.buffer = buffer,
@@ -291,6 +300,7 @@ int runStream(const StreamOptions& options) {
                      .peer = *peer.value,
                      .feed = **feed.value,
                      .check = check,
+                     .checksInPlace = checksInPlace,
                      .tally = tally,
                      .out = *out.value ? &**out.value : nullptr,
                      .stop = stopFlag(),

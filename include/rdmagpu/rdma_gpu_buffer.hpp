@@ -121,8 +121,10 @@ struct RdmaGpuBufferConfig {
   const void* vulkanCtx{}; ///< Vulkan: starts with instance, physical device, device. Null: ours.
   void* d3d12Device{};     ///< D3D12: an ID3D12Device; a reference is taken. Null: ours.
   // From here on rdmagpu's own; every default is what most callers want.
-  GpuSelector gpu{};  ///< Chooses the GPU by PCI address, UUID or LUID instead of by ordinal.
-  Handoffs accepts{}; ///< Auto: the handoffs that the peer takes.
+  GpuSelector gpu{}; ///< Chooses the GPU by PCI address, UUID or LUID instead of by ordinal.
+  /// Auto: the handoffs that the peer takes. Memory whose addresses are not among them goes as a dma-buf
+  /// where DmaBuf is: make() exports it, and passes over what cannot be exported.
+  Handoffs accepts{};
   /// Where the peer is. Host memory is taken on its NUMA node. Where `gpu` is empty and `cudaDevice` 0, a GPU
   /// is taken that can do what is asked, if there is one: not an integrated one, and as `rdma` says one that
   /// peers reach. Of several the nearest: the one behind the most of the peer's PCI bridges, counted from the

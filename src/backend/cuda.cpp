@@ -26,6 +26,8 @@ public:
 
   std::size_t slotGranularity() const noexcept override { return sharedPageBytes(); }
 
+  Result<void> mayExport(const RdmaGpuBufferConfig&) const override { return checkExportable(m_gpu); }
+
   std::optional<Budget> budget(const RdmaGpuBufferConfig&) const override {
     const std::uint64_t window =
         m_limitedByBar1 ? m_bar1.freeBytes.value_or(m_gpu.totalBytes) : m_gpu.totalBytes;

@@ -261,6 +261,14 @@ Result<int> chooseGpu(const char* call, const api::Functions& cuda, const GpuSel
   return answers.front();
 }
 
+Result<void> checkExportable(const Gpu& gpu) {
+  if(gpu.dmaBuf)
+    return {};
+  Error error = libraryError("CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED", LibraryCode::NotExportable);
+  error.device = gpu.ordinal;
+  return error;
+}
+
 Error whyNotVmm(const Gpu& gpu) {
   if(gpu.vmm)
     return notCapable("CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED", gpu);

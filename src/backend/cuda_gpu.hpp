@@ -51,6 +51,8 @@ Result<int> chooseGpu(const char* call, const api::Functions&, const GpuSelector
 /// The kind of memory to allocate there, never Auto: as asked, or what the driver offers. An error
 /// names what the driver must say, and does not.
 Result<CudaMemory> chooseMemory(const Gpu&, CudaMemory asked, GpuRdma);
+/// Whether the driver offers to export its memory as dma-bufs.
+Result<void> checkExportable(const Gpu&);
 /// Why chooseMemory() takes cuMemAlloc's where it chooses.
 Error whyNotVmm(const Gpu&);
 

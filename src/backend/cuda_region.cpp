@@ -258,8 +258,11 @@ Result<void> CudaRegion::clear(std::size_t offset, std::size_t bytes) const {
 }
 
 Result<ExportedFd> CudaRegion::exportDmaBuf(std::size_t offset, std::size_t bytes) const {
-  if(!m_gpu.dmaBuf)
-    return libraryError("CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED", LibraryCode::NotExportable, bytes);
+  if(const auto offered = checkExportable(m_gpu); !offered) {
+    Error error = offered.error();
+    error.bytes = bytes;
+    return error;
+  }
   int number = -1;
   ExportedFd exported;
   const auto mapped = m_contexts.run(Keep::No, [&] { // the descriptor outlives the context

@@ -153,6 +153,10 @@ public:
 
   std::size_t slotGranularity() const noexcept override { return sharedPageBytes(); }
 
+  Result<void> mayExport(const RdmaGpuBufferConfig& config) const override {
+    return config.host.forbidMemfd ? libraryError("", LibraryCode::NotMemfd) : os::checkUdmabuf();
+  }
+
   std::optional<Budget> budget(const RdmaGpuBufferConfig& config) const override {
     if(config.host.hugePages == HugePages::Require) {
       const auto pool = os::hugePageBudget(); // set aside for users like this: no reserve

@@ -156,6 +156,64 @@ TEST_F(CudaMachine, AutoTakesCudaWhereItCan) {
   EXPECT_EQ(buffer->backend(), RdmaGpuApi::Cuda);
 }
 
+RdmaGpuBufferConfig autoConfig(Handoffs accepts) {
+  auto config = cudaConfig();
+  config.api = RdmaGpuApi::Auto;
+  config.accepts = accepts;
+  return config;
+}
+
+TEST_F(CudaMachine, AutoTakesCudaForAPeerOfDmaBufs) {
+  for(const Handoffs& accepts :
+      {Handoffs{HandoffKind::DmaBuf}, Handoffs{HandoffKind::DmaBuf, HandoffKind::HostPointer}}) {
+    for(const CudaMemory memory : {CudaMemory::Vmm, CudaMemory::MemAlloc}) {
+      auto config = autoConfig(accepts);
+      config.cudaMemory = memory;
+      EXPECT_GT(*RdmaGpuBuffer::maxSlots(config), 1000U);
+      standin->failCall(0);
+      const auto buffer = RdmaGpuBuffer::make(config);
+      ASSERT_TRUE(buffer) << buffer.error().message();
+      EXPECT_EQ(buffer->backend(), RdmaGpuApi::Cuda);
+      EXPECT_EQ(buffer->facts().cudaMemory, memory);
+      EXPECT_EQ(buffer->proof().exported, Answer::Yes) << "which is why it was taken";
+      EXPECT_TRUE(buffer->selection().empty());
+      const auto exported = buffer->exportRegion();
+      ASSERT_TRUE(exported) << exported.error().message();
+      EXPECT_EQ(exported->size(), buffer->slotCount() * buffer->facts().slotStride);
+      EXPECT_EQ(standin->calls("cuMemGetHandleForAddressRange"), 1) << "not exported anew";
+    }
+  }
+}
+
+TEST_F(CudaMachine, AutoExportsNothingForAPeerOfDevicePointers) {
+  const auto buffer = RdmaGpuBuffer::make(autoConfig({HandoffKind::CudaPointer, HandoffKind::DmaBuf}));
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  EXPECT_EQ(buffer->backend(), RdmaGpuApi::Cuda);
+  EXPECT_EQ(buffer->proof().exported, Answer::Unknown);
+  EXPECT_EQ(standin->calls("cuMemGetHandleForAddressRange"), 0);
+}
+
+TEST_F(CudaMachine, AutoPassesOverWhatIsNotExportedForAPeerOfDmaBufs) {
+  standin->profile("no-dma-buf");
+  const auto config = autoConfig({HandoffKind::DmaBuf, HandoffKind::HostPointer});
+  EXPECT_TRUE(RdmaGpuBuffer::maxSlots(config)) << "those of host memory";
+  const auto buffer = RdmaGpuBuffer::make(config);
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  EXPECT_EQ(buffer->backend(), RdmaGpuApi::HostFallback);
+  ASSERT_EQ(buffer->selection().size(), 1U);
+  EXPECT_STREQ(buffer->selection().front().error.call, "CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED");
+  EXPECT_EQ(standin->calls("cuMemCreate"), 0);
+}
+
+TEST_F(CudaMachine, AutoPassesOverExportsThatAreOfferedAndFail) {
+  standin->failNamed("cuMemGetHandleForAddressRange", api::Status::NotSupported);
+  const auto buffer = RdmaGpuBuffer::make(autoConfig({HandoffKind::DmaBuf, HandoffKind::HostPointer}));
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  EXPECT_EQ(buffer->backend(), RdmaGpuApi::HostFallback);
+  ASSERT_EQ(buffer->selection().size(), 1U);
+  EXPECT_STREQ(buffer->selection().front().error.call, "cuMemGetHandleForAddressRange");
+}
+
 TEST_F(CudaMachine, IntegratedGpuIsRefusedWithItsReason) {
   standin->profile("integrated");
   const auto buffer = RdmaGpuBuffer::make(cudaConfig());

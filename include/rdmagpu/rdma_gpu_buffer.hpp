@@ -166,8 +166,8 @@ struct BufferFacts {
   int numaNode = -1; ///< Where the first page was found; -1 unknown.
   bool memfd{};      ///< Host pages of a memfd: they can be exported and shared.
   std::uint64_t bar1Bytes{}; ///< The window through which peers reach the GPU's memory; 0 unknown or none.
-  /// Of it, before the creation; all of it where nobody can tell. Empty where it covers all of the GPU's
-  /// memory, and so cannot run out before that does.
+  /// Of it, before the creation; where nobody can tell, all that this process does not hold reachable itself.
+  /// Empty where it covers all of the GPU's memory, and so cannot run out before that does.
   std::optional<std::uint64_t> bar1FreeBytes{};
   /// How many slots of this stride that has room for, less a reserve of an eighth: through a small window
   /// peers reach a shallow ring only. Empty like bar1FreeBytes, and where no peer has to reach the memory.

@@ -5,6 +5,11 @@
 #include <os/library.hpp>
 #include <os/pci.hpp>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+
 namespace rdmagpu::backend::cuda {
 namespace {
 
@@ -22,6 +27,19 @@ struct Management {
       functions.reset();
   }
 };
+
+/// By ordinal, and there until the very end of the process, when the last memory may go. Of more GPUs than
+/// that some share a count.
+std::array<std::atomic<std::uint64_t>, 64> reachable{};
+
+std::atomic<std::uint64_t>& reachableOn(int ordinal) noexcept {
+  return reachable[static_cast<std::size_t>(ordinal) % reachable.size()];
+}
+
+/// What this process does not hold of the window.
+std::uint64_t leftOfWindow(const Gpu& gpu) noexcept {
+  return gpu.bar1Bytes - std::min(gpu.bar1Bytes, reachableOn(gpu.ordinal).load());
+}
 
 /// Null when it is not installed, is too old, or does not start. Loaded once and never shut down.
 const nvml::Functions* management() noexcept {
@@ -68,9 +86,16 @@ Bar1 readBar1(const Gpu& gpu) {
   const nvml::Device device = library ? find(*library, gpu) : nullptr;
   nvml::Bar1Memory bar1; // not to be asked of every GPU
   if(!device || library->deviceGetBar1MemoryInfo(device, &bar1) != nvml::Status::Success || bar1.total == 0)
-    return gpu.bar1Bytes == 0 ? Bar1{} : Bar1{.bytes = gpu.bar1Bytes, .freeBytes = gpu.bar1Bytes};
+    return gpu.bar1Bytes == 0 ? Bar1{} : Bar1{.bytes = gpu.bar1Bytes, .freeBytes = leftOfWindow(gpu)};
   return {.bytes = bar1.total, .freeBytes = bar1.free};
 }
+
+ReachableMemory countReachable(const Gpu& gpu, std::uint64_t bytes) noexcept {
+  reachableOn(gpu.ordinal) += bytes;
+  return ReachableMemory{Reachable{gpu.ordinal, bytes}};
+}
+
+void ReachableTraits::close(Reachable memory) noexcept { reachableOn(memory.ordinal) -= memory.bytes; }
 
 std::optional<std::uint64_t> freeBytes(const Gpu& gpu) noexcept {
   const nvml::Functions* library = management();

@@ -1,5 +1,6 @@
 #pragma once
 #include <backend/cuda_gpu.hpp>
+#include <base/unique.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +12,8 @@ namespace rdmagpu::backend::cuda {
 struct Bar1 {
   std::uint64_t bytes{}; ///< 0: not known.
   bool coversMemory{};   ///< All of it: then the memory runs out before the window.
-  /// Of a window that does not cover it: as the management library tells, else all of it.
+  /// Of a window that does not cover it: as the management library tells, else all that this process does not
+  /// hold reachable itself.
   std::optional<std::uint64_t> freeBytes{};
 };
 
@@ -22,6 +24,21 @@ std::uint64_t bar1Window(const PciAddress& gpu, const std::string& root = "");
 /// asked: starting that takes 10 ms, and asking for BAR1 160 us each time, which is more than most buffers
 /// take to create.
 Bar1 readBar1(const Gpu&);
+
+/// Memory of a GPU that peers may reach, counted for as long as it is there.
+struct Reachable {
+  int ordinal{};
+  std::uint64_t bytes{};
+  bool operator==(const Reachable&) const noexcept = default;
+};
+struct ReachableTraits {
+  using Type = Reachable;
+  static constexpr Type empty() noexcept { return {}; }
+  static void close(Type) noexcept;
+};
+using ReachableMemory = Unique<ReachableTraits>;
+
+ReachableMemory countReachable(const Gpu&, std::uint64_t bytes) noexcept;
 
 /// How many bytes of a GPU's memory are free, as the management library tells, which needs no context. Where
 /// that is not installed, or does not know, as the driver tells in the context that the caller has current on

@@ -207,6 +207,12 @@ Result<Gpu> knownGpu(const api::Functions& cuda, int ordinal) {
   return gpu;
 }
 
+void pretendGpu(const Gpu& gpu) {
+  Known& known = knownGpus();
+  const std::lock_guard lock{known.mutex};
+  known.gpus.insert_or_assign(gpu.ordinal, gpu);
+}
+
 void forgetGpus() noexcept {
   Known& known = knownGpus();
   const std::lock_guard lock{known.mutex};

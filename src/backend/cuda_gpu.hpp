@@ -38,6 +38,9 @@ Result<Gpu> describeGpu(const api::Functions&, int ordinal);
 /// buffer would be a tenth of what creating one takes.
 Result<Gpu> knownGpu(const api::Functions&, int ordinal);
 
+/// Has it known as that, for tests of machines of which this one's kernel tells nothing.
+void pretendGpu(const Gpu&);
+
 /// Has them asked anew, for tests in which a software device becomes another machine.
 void forgetGpus() noexcept;
 

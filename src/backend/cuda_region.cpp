@@ -82,6 +82,12 @@ bool CudaRegion::isUnreachedVmm() const noexcept {
   return std::holds_alternative<VmmMemory>(m_memory) && m_gpu.rdmaWithVmm && m_capable == Answer::No;
 }
 
+std::size_t CudaRegion::committedBytes() const noexcept {
+  const auto* vmm = std::get_if<VmmMemory>(&m_memory);
+  const auto* plain = std::get_if<PlainMemory>(&m_memory);
+  return vmm ? vmm->bytes() : plain ? plain->bytes() : 0;
+}
+
 /// Refuses memory that peers do not reach where they must, and else keeps it in mind.
 Result<void> CudaRegion::accept(GpuRdma wanted) {
   if(m_capable == Answer::Yes)
@@ -151,6 +157,8 @@ Result<RegionPtr> CudaRegion::allocate(const Gpu& gpu, const Bar1& bar1, CudaMem
   region->m_scrub = request.config.scrubOnDestroy;
   region->m_pcieMapping = request.config.pcieMapping;
   region->m_limitedByBar1 = request.config.rdma != GpuRdma::Off;
+  if(region->m_limitedByBar1 && region->m_capable != Answer::No)
+    region->m_reachable = countReachable(gpu, region->committedBytes());
   return RegionPtr{region};
 }
 
@@ -318,14 +326,12 @@ void CudaRegion::describe(BufferFacts& facts) const {
   if(const auto* vmm = std::get_if<VmmMemory>(&m_memory)) {
     facts.cudaMemory = CudaMemory::Vmm;
     facts.pageBytes = vmm->granularity();
-    facts.committedBytes += vmm->bytes();
-    facts.residentBytes += vmm->bytes();
-  } else if(const auto* plain = std::get_if<PlainMemory>(&m_memory)) {
+  } else {
     facts.cudaMemory = CudaMemory::MemAlloc;
     facts.pageBytes = gpuPageBytes;
-    facts.committedBytes += plain->bytes();
-    facts.residentBytes += plain->bytes();
   }
+  facts.committedBytes += committedBytes();
+  facts.residentBytes += committedBytes();
   facts.bar1Bytes = m_bar1.bytes;
   facts.bar1FreeBytes = m_bar1.freeBytes;
   if(m_bar1.freeBytes && m_limitedByBar1)

@@ -220,6 +220,88 @@ TEST_F(CudaBudgetOfContext, WindowThatTheKernelTellsIsTheBudgetWithoutManagement
   EXPECT_FALSE(backend::cuda::readBar1(gpu).freeBytes);
 }
 
+/// Peers see 256 MiB, as the kernel tells; what of it is free nobody does.
+class CudaSmallWindow : public CudaBudgetOfContext {
+protected:
+  void SetUp() override {
+    CudaBudgetOfContext::SetUp();
+    if(IsSkipped())
+      return;
+    auto gpu = *backend::cuda::describeGpu(cuda.functions, 0);
+    gpu.bar1Bytes = gibibyte / 4;
+    backend::cuda::pretendGpu(gpu);
+  }
+  void TearDown() override {
+    backend::cuda::forgetGpus();
+    CudaBudgetOfContext::TearDown();
+  }
+
+  static RdmaGpuBufferConfig slotsOf32MiB(std::uint32_t count) {
+    auto config = cudaConfig();
+    config.slotCount = count;
+    config.frameBytes = std::size_t{32} << 20;
+    return config;
+  }
+};
+
+TEST_F(CudaSmallWindow, BudgetIsLessWhatThisProcessHoldsReachable) {
+  EXPECT_EQ(*RdmaGpuBuffer::maxSlots(slotsOf32MiB(1)), 7U) << "of 256 MiB less an eighth";
+  for(const CudaMemory memory : {CudaMemory::Vmm, CudaMemory::MemAlloc}) {
+    auto wanted = slotsOf32MiB(4);
+    wanted.cudaMemory = memory;
+    auto first = RdmaGpuBuffer::make(wanted);
+    ASSERT_TRUE(first) << first.error().message();
+    EXPECT_EQ(first->facts().bar1FreeBytes, gibibyte / 4);
+
+    wanted.cudaMemory = CudaMemory::Vmm;
+    const auto second = RdmaGpuBuffer::make(wanted);
+    ASSERT_FALSE(second) << "each fits the window, both do not";
+    EXPECT_STREQ(second.error().codeName, "DeviceBudgetExceeded");
+    EXPECT_EQ(second.error().bytes, gibibyte / 8);
+    const std::uint64_t left = gibibyte / 4 - first->facts().committedBytes;
+    EXPECT_EQ(second.error().available, left - left / 8);
+    EXPECT_EQ(*RdmaGpuBuffer::maxSlots(wanted), 3U);
+    wanted.slotCount = 3;
+    const auto fitting = RdmaGpuBuffer::make(wanted);
+    ASSERT_TRUE(fitting) << fitting.error().message();
+    EXPECT_EQ(fitting->facts().bar1FreeBytes, left);
+
+    auto held = first->exportRegion();
+    first->destroy();
+    EXPECT_EQ(*RdmaGpuBuffer::maxSlots(wanted), 0U) << "an export holds the memory";
+    held = DmaBuf{};
+    EXPECT_EQ(*RdmaGpuBuffer::maxSlots(wanted), 4U);
+  }
+  EXPECT_EQ(*RdmaGpuBuffer::maxSlots(slotsOf32MiB(1)), 7U);
+}
+
+TEST_F(CudaSmallWindow, MemoryThatNoPeerIsToReachTakesNoneOfIt) {
+  auto wanted = slotsOf32MiB(8);
+  wanted.rdma = GpuRdma::Off;
+  const auto unreached = RdmaGpuBuffer::make(wanted);
+  ASSERT_TRUE(unreached) << unreached.error().message();
+  EXPECT_EQ(*RdmaGpuBuffer::maxSlots(slotsOf32MiB(1)), 7U);
+}
+
+TEST_F(CudaSmallWindow, OfAnotherGpuIsNotTaken) {
+  auto gpu = *backend::cuda::describeGpu(cuda.functions, 1);
+  gpu.bar1Bytes = gibibyte / 4;
+  backend::cuda::pretendGpu(gpu);
+  const auto first = RdmaGpuBuffer::make(slotsOf32MiB(4));
+  ASSERT_TRUE(first) << first.error().message();
+  auto other = slotsOf32MiB(7);
+  other.cudaDevice = 1;
+  EXPECT_TRUE(RdmaGpuBuffer::make(other));
+}
+
+TEST_F(CudaSmallWindow, ManagementLibraryThatTellsWhatIsFreeHasCountedIt) {
+  answers(true);
+  free(100 * gibibyte, gibibyte / 8);
+  const auto first = RdmaGpuBuffer::make(slotsOf32MiB(1));
+  ASSERT_TRUE(first) << first.error().message();
+  EXPECT_EQ(*RdmaGpuBuffer::maxSlots(slotsOf32MiB(1)), 3U);
+}
+
 TEST(CudaBar1, IsTheRegisterBehindBar0WhichMayTakeUpTwoNumbers) {
   const PciAddress gpu{.bus = 0x3b};
   const TempTree tree;

@@ -290,6 +290,8 @@ Result<CudaMemory> chooseMemory(const Gpu& gpu, CudaMemory asked, GpuRdma rdma) 
     error.device = gpu.ordinal;
     return error;
   }
+  if(asked == CudaMemory::Vmm && !gpu.vmm)
+    return whyNotVmm(gpu);
   if(rdma != GpuRdma::Require && asked != CudaMemory::Auto)
     return asked;
   if(rdma == GpuRdma::Off || (rdma == GpuRdma::Try && !gpu.rdma))
@@ -301,7 +303,7 @@ Result<CudaMemory> chooseMemory(const Gpu& gpu, CudaMemory asked, GpuRdma rdma) 
   if(gpu.vmm && gpu.rdmaWithVmm)
     return CudaMemory::Vmm;
   if(asked == CudaMemory::Vmm)
-    return notCapable("CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED", gpu);
+    return whyNotVmm(gpu);
   return CudaMemory::MemAlloc;
 }
 

@@ -56,7 +56,7 @@ Result<int> chooseGpu(const char* call, const api::Functions&, const GpuSelector
 Result<CudaMemory> chooseMemory(const Gpu&, CudaMemory asked, GpuRdma);
 /// Whether the driver offers to export its memory as dma-bufs.
 Result<void> checkExportable(const Gpu&);
-/// Why chooseMemory() takes cuMemAlloc's where it chooses.
+/// Why chooseMemory() does not take virtual memory management's.
 Error whyNotVmm(const Gpu&);
 
 } // namespace rdmagpu::backend::cuda

@@ -86,6 +86,16 @@ TEST_F(CudaMachine, SyncMemopsOfVmmMemoryNeedsNoContext) {
   EXPECT_EQ(standin->calls("cuDevicePrimaryCtxRetain"), 0);
 }
 
+TEST_F(CudaMachine, SyncMemopsOfVmmMemoryIsNotCalledAMatterOfTheDriversAge) {
+  const auto buffer = RdmaGpuBuffer::make(cudaConfig(CudaMemory::Vmm));
+  ASSERT_TRUE(buffer);
+  const auto hints = buffer->facts().syncMemopsError.hints();
+  ASSERT_FALSE(hints.empty());
+  EXPECT_NE(std::string{hints.front()}.find("for that memory only"), std::string::npos);
+  for(const std::string hint : hints)
+    EXPECT_EQ(hint.find("Update"), std::string::npos) << hint;
+}
+
 TEST_F(CudaMachine, AutoTakesVmmWhereItIsOffered) {
   const auto buffer = RdmaGpuBuffer::make(cudaConfig());
   ASSERT_TRUE(buffer);

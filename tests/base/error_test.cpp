@@ -116,7 +116,7 @@ TEST(Hints, SpecialRowWinsOverTheGeneralOne) {
 
 TEST(Hints, CodesOfAnotherOriginDoNotMatch) {
   Error e = os::error("mlock", ENOMEM);
-  e.origin = Origin::Cuda;
+  e.origin = Origin::Hip;
   EXPECT_TRUE(e.hints().empty());
 }
 

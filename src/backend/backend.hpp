@@ -24,6 +24,7 @@ struct ExportedFd {
   os::Fd fd;
   std::uint64_t offset{};
   void (*close)(int) noexcept = nullptr; ///< How the driver wants descriptors of it closed; null: close(2).
+  bool exact{};                          ///< The range is all that it reaches.
   bool pcieMapped{};
   Error pcieError{}; ///< Why not, where that was tried.
 };

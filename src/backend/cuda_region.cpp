@@ -279,6 +279,7 @@ Result<ExportedFd> CudaRegion::exportDmaBuf(std::size_t offset, std::size_t byte
   if(!mapped)
     return mapped.error();
   exported.fd = os::Fd{number};
+  exported.exact = true; // measured
   if(const auto set = os::setInheritable(number, false); !set)
     return set.error();
   return exported;

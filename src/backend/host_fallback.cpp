@@ -90,7 +90,7 @@ public:
     auto fd = os::exportMemfd(m_pages.fd(), offset, bytes);
     if(!fd)
       return fd.error();
-    return ExportedFd{.fd = *std::move(fd), .offset = 0};
+    return ExportedFd{.fd = *std::move(fd), .offset = 0, .exact = true};
   }
 
   Result<os::Fd> share() const override {

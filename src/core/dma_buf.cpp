@@ -7,13 +7,15 @@
 namespace rdmagpu {
 namespace {
 
-/// Invariant 6: a driver that exports less than was asked for is found out here, not by a peer.
+/// Invariant 6: a driver that exports less than was asked for, or more, is found out here, not by a peer.
 Result<void> checkCovers(const char* call, const backend::ExportedFd& exported, std::size_t bytes) {
   const auto end = os::fileBytes(exported.fd.get());
   if(!end)
     return end.error();
   if(*end < exported.offset + bytes)
     return libraryError(call, LibraryCode::ExportTooSmall, exported.offset + bytes, *end);
+  if(exported.exact && *end > exported.offset + bytes)
+    return libraryError(call, LibraryCode::ExportTooLarge, exported.offset + bytes, *end);
   return {};
 }
 

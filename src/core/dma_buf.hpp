@@ -13,8 +13,8 @@ struct DmaBufAccess {
   static DmaBuf make(std::shared_ptr<const void> memory, backend::ExportedFd, std::size_t size) noexcept;
 };
 
-/// A dma-buf of that range of a region. An error where it does not cover the range; `call` is the public
-/// function to name in it.
+/// A dma-buf of that range of a region. An error where it does not cover the range, or reaches more; `call`
+/// is the public function to name in it.
 Result<backend::ExportedFd> exportRange(const char* call, const backend::Region&, std::size_t offset,
                                         std::size_t bytes);
 

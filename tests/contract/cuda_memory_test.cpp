@@ -7,6 +7,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <variant>
 
@@ -21,6 +23,11 @@ std::string refusedCall(const RdmaGpuBufferConfig& config) {
   EXPECT_FALSE(made.error().hints().empty()) << made.error().message();
   EXPECT_EQ(made.error().device, 0);
   return made.error().call;
+}
+
+auto openDescriptors() {
+  return std::distance(std::filesystem::directory_iterator{"/proc/self/fd"},
+                       std::filesystem::directory_iterator{});
 }
 
 TEST(CudaMemoryKind, VmmFactsSayWhatItIs) {
@@ -242,6 +249,33 @@ TEST_F(CudaMachine, WithoutDmaBufTheExportSaysWhy) {
   EXPECT_EQ(exported.error().kind, Errc::Unsupported);
   EXPECT_STREQ(exported.error().call, "CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED");
   EXPECT_FALSE(exported.error().hints().empty());
+}
+
+TEST_F(CudaMachine, ExportOfAnotherSizeIsRefusedAndItsDescriptorClosed) {
+  const auto buffer = RdmaGpuBuffer::make(cudaConfig());
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  const std::uint64_t stride = buffer->facts().slotStride;
+  const auto descriptors = openDescriptors();
+  const auto expect = [&](const Result<DmaBuf>& exported, const char* code, std::uint64_t asked,
+                          std::uint64_t got) {
+    ASSERT_FALSE(exported);
+    EXPECT_EQ(exported.error().kind, Errc::Internal);
+    EXPECT_STREQ(exported.error().codeName, code);
+    EXPECT_EQ(exported.error().bytes, asked);
+    EXPECT_EQ(exported.error().available, got);
+    EXPECT_FALSE(exported.error().hints().empty());
+  };
+  standin->exportsMore(-4096);
+  expect(buffer->exportSlot(1), "ExportTooSmall", stride, stride - 4096);
+  expect(buffer->exportRegion(), "ExportTooSmall", 4 * stride, 4 * stride - 4096);
+  standin->exportsMore(4096);
+  expect(buffer->exportSlot(1), "ExportTooLarge", stride, stride + 4096);
+  expect(buffer->exportRegion(), "ExportTooLarge", 4 * stride, 4 * stride + 4096);
+  EXPECT_EQ(openDescriptors(), descriptors);
+  EXPECT_EQ(buffer->proof().exported, Answer::No);
+  standin->exportsMore(0);
+  EXPECT_TRUE(buffer->exportSlot(1));
+  EXPECT_TRUE(buffer->exportRegion());
 }
 
 TEST_F(CudaMachine, WithoutShareableHandlesSlotsAreMadeButNotShared) {

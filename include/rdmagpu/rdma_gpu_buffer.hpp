@@ -223,7 +223,7 @@ public:
   /// eighth (no reserve of a pool of huge pages). make() refuses more unless `ignoreBudget` is set; on a GPU
   /// whose BAR1 covers all of its memory it leaves that to the driver, which refuses what is not free.
   /// What is free of a GPU's memory NVIDIA's management library tells; without it the context that is current
-  /// on that GPU, if one is, else all counts as free.
+  /// on that GPU, or its primary one where somebody has retained that, else all counts as free.
   /// `slotCount` is not read. Under Auto the answer is that of the first backend that is available.
   static Result<std::uint32_t> maxSlots(const RdmaGpuBufferConfig& config);
 

@@ -20,7 +20,11 @@ public:
     if(region || region.error().kind != Errc::OutOfMemory)
       return region;
     Error error = region.error();
-    error.available = freeBytes(m_gpu).value_or(0); // its total would pass for what was free
+    if(error.available != 0) // as the driver told when it refused
+      return error;
+    const auto free = freeBytes(m_gpu);
+    error.available = free.value_or(0);
+    error.total = free ? 0 : m_gpu.totalBytes;
     return error;
   }
 

@@ -54,19 +54,23 @@ nvml::Device find(const nvml::Functions& library, const Gpu& gpu) noexcept {
   return status == nvml::Status::Success ? device : nullptr;
 }
 
-/// What the driver tells, in the caller's current context. Empty where that is not on this GPU.
-Result<std::optional<std::uint64_t>> freeInCurrentContext(const Gpu& gpu) noexcept {
-  const auto onGpu = currentIsOn(gpu.device);
-  if(!onGpu)
-    return onGpu.error();
-  if(!*onGpu)
+/// What the driver tells, in a context of the GPU that is there already. Empty where none is: one would take
+/// half a gigabyte of what is asked for.
+Result<std::optional<std::uint64_t>> freeInSomeContext(const Gpu& gpu) noexcept {
+  const auto current = currentIsOn(gpu.device);
+  if(!current)
+    return current.error();
+  const auto primary = *current ? Result<bool>{false} : primaryIsActive(gpu.device);
+  if(!primary)
+    return primary.error();
+  if(!*current && !*primary)
     return std::optional<std::uint64_t>{};
-  const api::Functions& cuda = loadedDriver();
-  std::size_t free{};
-  std::size_t total{};
-  if(const auto told = cuda.call(0, cuda.memGetInfo, &free, &total); !told)
+  std::uint64_t free{};
+  const ContextSource contexts{gpu.device};
+  const auto told = contexts.run(Keep::No, [&] { return readFreeBytes(free); });
+  if(!told)
     return told.error();
-  return std::optional<std::uint64_t>{free};
+  return std::optional{free};
 }
 
 } // namespace
@@ -103,7 +107,7 @@ std::optional<std::uint64_t> freeBytes(const Gpu& gpu) noexcept {
   nvml::Memory memory;
   if(device && library->deviceGetMemoryInfo(device, &memory) == nvml::Status::Success)
     return memory.free;
-  const auto told = freeInCurrentContext(gpu);
+  const auto told = freeInSomeContext(gpu);
   if(told)
     return *told;
   log(LogLevel::Warning, "nobody tells how much of a GPU's memory is free", told.error());

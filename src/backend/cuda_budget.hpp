@@ -42,7 +42,8 @@ ReachableMemory countReachable(const Gpu&, std::uint64_t bytes) noexcept;
 
 /// How many bytes of a GPU's memory are free, as the management library tells, which needs no context. Where
 /// that is not installed, or does not know, as the driver tells in the context that the caller has current on
-/// that GPU; none is made for it. Empty where there is none.
+/// that GPU, or in its primary one if somebody has retained that; none is made for it. Empty where there is
+/// none.
 std::optional<std::uint64_t> freeBytes(const Gpu&) noexcept;
 
 } // namespace rdmagpu::backend::cuda

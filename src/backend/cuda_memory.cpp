@@ -182,8 +182,14 @@ Result<PlainMemory> PlainMemory::allocate(const ContextSource& contexts, std::si
     return settled.error();
   const api::Functions& cuda = loadedDriver();
   api::DevicePtr raw{};
-  const auto allocated =
-      contexts.run(Keep::Yes, [&] { return cuda.call(*padded, cuda.memAlloc, &raw, *padded); });
+  const auto allocated = contexts.run(Keep::Yes, [&]() -> Result<void> {
+    const auto made = cuda.call(*padded, cuda.memAlloc, &raw, *padded);
+    if(made || made.error().kind != Errc::OutOfMemory)
+      return made;
+    Error error = made.error(); // with what is free, which no one can ask for once this context has gone
+    const auto told = readFreeBytes(error.available);
+    return told ? error : made.error();
+  });
   if(!allocated)
     return allocated.error();
   return PlainMemory{contexts, raw, *padded};

@@ -115,6 +115,8 @@ std::string numbersOf(const Error& error) {
     text += "; asked " + (negative ? std::to_string(error.device) : std::to_string(error.bytes));
   if(error.available || ordinal || (error.bytes && budget))
     text += ", available " + std::to_string(error.available);
+  else if(error.total)
+    text += ", of " + std::to_string(error.total) + " in all";
   return text;
 }
 

@@ -171,6 +171,7 @@ struct Functions {
   Fn<"cuCtxPopCurrent_v2", Status(Context*)> ctxPopCurrent{load};
   Fn<"cuDevicePrimaryCtxRetain", Status(Context*, Device)> primaryCtxRetain{load};
   Fn<"cuDevicePrimaryCtxRelease_v2", Status(Device)> primaryCtxRelease{load};
+  Fn<"cuDevicePrimaryCtxGetState", Status(Device, unsigned*, int*), Need::Optional> primaryCtxGetState{load};
 
   Fn<"cuMemGetAllocationGranularity", Status(std::size_t*, const AllocationProp*, Granularity), Need::Optional> memGetAllocationGranularity{load};
   Fn<"cuMemCreate", Status(MemHandle*, std::size_t, const AllocationProp*, unsigned long long), Need::Optional> memCreate{load};

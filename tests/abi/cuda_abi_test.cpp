@@ -88,6 +88,7 @@ const std::vector functions{
     FUNCTION(ctxPopCurrent, cuCtxPopCurrent_v2),
     FUNCTION(primaryCtxRetain, cuDevicePrimaryCtxRetain),
     FUNCTION(primaryCtxRelease, cuDevicePrimaryCtxRelease_v2),
+    FUNCTION(primaryCtxGetState, cuDevicePrimaryCtxGetState),
     FUNCTION(memGetAllocationGranularity, cuMemGetAllocationGranularity),
     FUNCTION(memCreate, cuMemCreate),
     FUNCTION(memAddressReserve, cuMemAddressReserve),

@@ -78,6 +78,19 @@ TEST(Error, OrdinalThatIsNoGpusIsNamedWithTheRule) {
               HasSubstr("asked 0, available 0"));
 }
 
+TEST(Error, MessageTellsTheTotalWhereNobodyTellsWhatIsFree) {
+  Error e{.kind = Errc::OutOfMemory,
+          .origin = Origin::Cuda,
+          .code = 2,
+          .call = "cuMemCreate",
+          .bytes = 5,
+          .total = 9};
+  EXPECT_THAT(e.message(), HasSubstr("; asked 5, of 9 in all"));
+  e.available = 3;
+  EXPECT_THAT(e.message(), HasSubstr("; asked 5, available 3"));
+  EXPECT_THAT(e.message(), Not(HasSubstr("in all")));
+}
+
 TEST(Error, EveryLibraryCodeHasARuleAndAFinding) {
   EXPECT_EQ(libraryRule(0), nullptr);
   EXPECT_EQ(libraryRule(-1), nullptr);

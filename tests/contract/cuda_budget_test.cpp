@@ -79,7 +79,12 @@ TEST_F(CudaBudget, MemoryThatRunsOutIsNotToldOfAsFreeWhereNobodyKnows) {
   answers(false);
   const Error error = RdmaGpuBuffer::make(cudaConfig()).error();
   EXPECT_EQ(error.kind, Errc::OutOfMemory);
+  EXPECT_EQ(error.bytes, std::uint64_t{2} << 20);
   EXPECT_EQ(error.available, 0U);
+  EXPECT_EQ(error.total, 141 * gibibyte);
+  EXPECT_NE(error.message().find("; asked 2097152, of 151397597184 in all"), std::string::npos)
+      << error.message();
+  EXPECT_FALSE(CudaDriver::instance().primaryIsActive()) << "no context was made for the question";
 }
 
 TEST_F(CudaBudget, FactsSayHowManySlotsBar1HasRoomForLessTheReserve) {
@@ -163,6 +168,33 @@ TEST_F(CudaBudgetOfContext, IsNotKnownWhereNoneIs) {
   EXPECT_FALSE(cuda.primaryIsActive()) << "none is made for it";
 }
 
+TEST_F(CudaBudgetOfContext, IsWhatIsFreeWhereThePrimaryOneIsRetained) {
+  api::Context context{};
+  ASSERT_EQ(cuda.functions.primaryCtxRetain(&context, api::Device{}), api::Status::Success);
+  EXPECT_EQ(mostSlots(), 88U) << "of 101 GiB less an eighth";
+  EXPECT_EQ(availableWhenNothingIsLeft(), 101 * gibibyte);
+  EXPECT_EQ(cuda.current(), nullptr);
+  EXPECT_EQ(cuda.functions.primaryCtxRelease(api::Device{}), api::Status::Success);
+  EXPECT_FALSE(cuda.primaryIsActive()) << "it was given back as often as it was retained";
+}
+
+TEST_F(CudaBudgetOfContext, PlainMemoryThatRunsOutTellsWhatIsFreeInTheContextThatItWasToLiveIn) {
+  auto config = cudaConfig(CudaMemory::MemAlloc);
+  config.frameBytes = 30 * gibibyte;
+  config.ignoreBudget = true;
+  const Error error = RdmaGpuBuffer::make(config).error();
+  EXPECT_STREQ(error.call, "cuMemAlloc_v2");
+  EXPECT_EQ(error.bytes, 120 * gibibyte + 65536);
+  EXPECT_EQ(error.available, 101 * gibibyte);
+  EXPECT_EQ(error.total, 0U);
+  standin->failNamed("cuMemGetInfo_v2", api::Status::Unknown);
+  const Error unknown = RdmaGpuBuffer::make(config).error();
+  EXPECT_EQ(unknown.available, 0U);
+  EXPECT_EQ(unknown.total, 141 * gibibyte);
+  standin->failNamed("", api::Status::Success);
+  EXPECT_FALSE(cuda.primaryIsActive());
+}
+
 TEST_F(CudaBudgetOfContext, ManagementLibraryIsAskedFirst) {
   answers(true);
   free(16 * gibibyte, 256 * gibibyte);
@@ -184,6 +216,12 @@ TEST_F(CudaBudgetOfContext, QuestionThatFailsIsLoggedAndLeavesItUnknown) {
     EXPECT_STREQ(log.errors().front().call, "cuMemGetInfo_v2");
     EXPECT_STREQ(log.errors().back().call, "cuCtxGetDevice");
   });
+  const LogCapture log;
+  standin->failNamed("cuDevicePrimaryCtxGetState", api::Status::Unknown);
+  EXPECT_EQ(mostSlots(), 123U);
+  standin->failNamed("", api::Status::Success);
+  ASSERT_EQ(log.errors().size(), 1U);
+  EXPECT_STREQ(log.errors().front().call, "cuDevicePrimaryCtxGetState");
 }
 
 TEST_F(CudaBudget, Bar1ThatIsAskedForIsInTheFacts) {
@@ -341,8 +379,10 @@ TEST(CudaMemory, MoreThanTheGpuHasIsRefusedWithAskedAndFree) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, Errc::OutOfMemory);
     EXPECT_GE(refused.error().bytes, 4 * total);
-    EXPECT_GT(refused.error().available, 0U);
-    EXPECT_LE(refused.error().available, total);
+    // What is free, or where nobody tells that, all.
+    const std::uint64_t told = refused.error().available ? refused.error().available : refused.error().total;
+    EXPECT_GT(told, 0U);
+    EXPECT_LE(told, total);
   }
 }
 

@@ -24,6 +24,15 @@ Result<std::size_t> granularityOf(const api::AllocationProp& prop) {
   return std::max(granularity, gpuPageBytes);
 }
 
+/// The driver says no more of a descriptor that is not of such memory, or of a size that is not the memory's,
+/// than these; of the first CUDA_ERROR_UNKNOWN, measured.
+bool refusesWhatWasShared(const Error& error) noexcept {
+  const auto status = static_cast<api::Status>(error.code);
+  return error.origin == Origin::Cuda &&
+         (status == api::Status::Unknown || status == api::Status::InvalidValue ||
+          status == api::Status::NotSupported);
+}
+
 } // namespace
 
 void HandleTraits::close(api::MemHandle handle) noexcept {
@@ -119,7 +128,9 @@ Result<VmmMemory> VmmMemory::import(os::Fd fd, std::size_t bytes) {
   const auto imported = cuda.call(bytes, cuda.memImportFromShareableHandle, &handle, asPointer,
                                   api::HandleType::PosixFileDescriptor);
   if(!imported)
-    return imported.error();
+    return refusesWhatWasShared(imported.error())
+               ? libraryError(imported.error().call, LibraryCode::ShareForeign, bytes)
+               : imported.error();
   VmmMemory memory;
   memory.m_handle = Unique<HandleTraits>{handle};
   api::AllocationProp prop;
@@ -134,8 +145,10 @@ Result<VmmMemory> VmmMemory::import(os::Fd fd, std::size_t bytes) {
   memory.m_granularity = *granularity;
   memory.m_ordinal = prop.location.id;
   memory.m_shareable = false; // the driver does not export again what was imported
-  if(const auto mapped = memory.map(bytes); !mapped)
-    return mapped.error();
+  if(const auto mapped = memory.map(bytes); !mapped) {
+    const bool sized = mapped.error().call == cuda.memMap.symbol() && refusesWhatWasShared(mapped.error());
+    return sized ? libraryError(cuda.memMap.symbol(), LibraryCode::ShareMalformed, bytes) : mapped.error();
+  }
   return memory;
 }
 

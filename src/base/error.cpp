@@ -130,6 +130,8 @@ std::string Error::message() const {
     text += "; device " + std::to_string(device);
   if(slot >= 0)
     text += "; slot " + std::to_string(slot);
+  if(fd >= 0)
+    text += "; descriptor " + std::to_string(fd);
   if(pci)
     text += "; PCI device " + pci->text();
   if(uuid)

@@ -91,6 +91,13 @@ TEST(Error, MessageTellsTheTotalWhereNobodyTellsWhatIsFree) {
   EXPECT_THAT(e.message(), Not(HasSubstr("in all")));
 }
 
+TEST(Error, MessageNamesADescriptorOf0Too) {
+  Error e = libraryError("call", LibraryCode::ShareForeign);
+  EXPECT_THAT(e.message(), Not(HasSubstr("descriptor 0")));
+  e.fd = 0;
+  EXPECT_THAT(e.message(), HasSubstr("; descriptor 0"));
+}
+
 TEST(Error, EveryLibraryCodeHasARuleAndAFinding) {
   EXPECT_EQ(libraryRule(0), nullptr);
   EXPECT_EQ(libraryRule(-1), nullptr);

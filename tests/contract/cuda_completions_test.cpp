@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -167,11 +168,22 @@ TEST(CudaCompletionsMake, BadArgumentsAreRefused) {
   auto completions = makeCompletions(2);
   EXPECT_STREQ(completions.after(2, CudaStream{}).error().codeName, "SlotOutOfRange");
   EXPECT_STREQ(completions.after(2, CudaEvent{}).error().codeName, "SlotOutOfRange");
-  EXPECT_STREQ(completions.after(1, CudaStream{}).error().codeName, "CUDA_ERROR_INVALID_CONTEXT")
-      << "there is no current context whose default stream it could be";
   const CudaCompletions taken{std::move(completions)};
   // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move): what is tested
   EXPECT_STREQ(completions.after(0, CudaStream{}).error().codeName, "SlotOutOfRange");
+}
+
+TEST(CudaCompletionsMake, DefaultStreamWithoutACurrentContextIsRefusedAsThat) {
+  auto completions = makeCompletions(2);
+  for(const std::uintptr_t handle : {0U, 1U, 2U}) { // a number in a handle's place
+    const auto refused = completions.after(1, CudaStream{reinterpret_cast<void*>(handle)});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, Errc::InvalidArgument);
+    EXPECT_STREQ(refused.error().codeName, "ContextNotCurrent");
+    EXPECT_EQ(refused.error().slot, 1);
+    ASSERT_FALSE(refused.error().hints().empty());
+    EXPECT_EQ(std::string{refused.error().hints().front()}.find("cuCtxDestroy"), std::string::npos);
+  }
 }
 
 TEST(CudaCompletionsMake, TouchesNoGpu) {

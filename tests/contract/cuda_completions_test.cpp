@@ -14,6 +14,7 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace rdmagpu::test {
 namespace {
@@ -122,6 +123,31 @@ TEST_F(CudaCompletionsTest, DefaultStreamIsThatOfTheCurrentContext) {
   ASSERT_TRUE(completion) << completion.error().message();
   while(!ask(*completion))
     std::this_thread::yield();
+}
+
+TEST_F(CudaCompletionsTest, PerThreadStreamIsThatOfTheCallingThread) {
+  auto* const perThread = reinterpret_cast<api::Stream>(api::perThreadStream); // a number in a handle's place
+  auto completions = makeCompletions();
+  PinnedBytes theirs{5000, 2};
+  std::thread{[&] {
+    const CurrentContext there{primary.get()};
+    EXPECT_EQ(cuda.memcpyHtoDAsync(addressBits(buffer.handoff(1)), theirs.bytes().data(), 5000, perThread),
+              api::Status::Success);
+  }}.join();
+  EXPECT_EQ(cuda.memcpyHtoDAsync(addressBits(buffer.handoff(0)), bytes.bytes().data(), 5000, perThread),
+            api::Status::Success);
+  const auto completion = completions.after(0, CudaStream{perThread});
+  ASSERT_TRUE(completion) << completion.error().message();
+  while(!ask(*completion))
+    std::this_thread::yield();
+  std::vector<std::byte> seen(5000);
+  ASSERT_TRUE(buffer.download(0, seen));
+  EXPECT_TRUE(seen == bytes.bytes());
+  if(CudaStandin::find()) { // which executes what is waited for, and nothing else
+    ASSERT_TRUE(buffer.download(1, seen));
+    EXPECT_FALSE(seen == theirs.bytes()) << "another thread's work is not waited for";
+  }
+  EXPECT_EQ(CudaDriver::instance().ctxSynchronize(), api::Status::Success);
 }
 
 TEST_F(CudaCompletionsTest, StreamsOfTwoGpusMayFollowOneAnother) {

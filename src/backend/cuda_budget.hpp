@@ -1,5 +1,6 @@
 #pragma once
 #include <backend/cuda_gpu.hpp>
+#include <base/align.hpp>
 #include <base/unique.hpp>
 
 #include <cstdint>
@@ -24,6 +25,13 @@ std::uint64_t bar1Window(const PciAddress& gpu, const std::string& root = "");
 /// asked: starting that takes 10 ms, and asking for BAR1 160 us each time, which is more than most buffers
 /// take to create.
 Bar1 readBar1(const Gpu&);
+
+/// What slots can have of so many bytes: memory of virtual memory management comes in whole granules, and
+/// cuMemAlloc's takes a page more.
+constexpr std::uint64_t usableOf(std::uint64_t bytes, CudaMemory kind, std::uint64_t granularity) noexcept {
+  return kind == CudaMemory::Vmm ? bytes / granularity * granularity
+                                 : bytes - (bytes < gpuPageBytes ? bytes : gpuPageBytes);
+}
 
 /// Memory of a GPU that peers may reach, counted for as long as it is there.
 struct Reachable {

@@ -24,6 +24,18 @@ Result<std::size_t> granularityOf(const api::AllocationProp& prop) {
   return std::max(granularity, gpuPageBytes);
 }
 
+api::AllocationProp propFor(int ordinal, api::HandleType type, bool rdma) noexcept {
+  const auto flag = static_cast<unsigned char>(rdma ? 1 : 0);
+  return {.requestedHandleTypes = type,
+          .location = {.id = ordinal},
+          .allocFlags = {.gpuDirectRdmaCapable = flag}};
+}
+
+/// Whether memory is to be made with the RDMA flag.
+bool wantsRdma(const Gpu& gpu, GpuRdma wanted) noexcept {
+  return wanted == GpuRdma::Require || (wanted == GpuRdma::Try && gpu.rdmaWithVmm);
+}
+
 /// The driver says no more of a descriptor that is not of such memory, or of a size that is not the memory's,
 /// than these; of the first CUDA_ERROR_UNKNOWN, measured.
 bool refusesWhatWasShared(const Error& error) noexcept {
@@ -58,10 +70,7 @@ void MappingTraits::close(Range range) noexcept {
 
 Result<void> VmmMemory::create(std::size_t bytes, api::HandleType type, bool rdma) {
   const api::Functions& cuda = loadedDriver();
-  const auto flag = static_cast<unsigned char>(rdma ? 1 : 0);
-  const api::AllocationProp prop{.requestedHandleTypes = type,
-                                 .location = {.id = m_ordinal},
-                                 .allocFlags = {.gpuDirectRdmaCapable = flag}};
+  const api::AllocationProp prop = propFor(m_ordinal, type, rdma);
   const auto granularity = granularityOf(prop);
   if(!granularity)
     return granularity.error();
@@ -101,7 +110,7 @@ Result<void> VmmMemory::grantAccess(int ordinal) const {
 
 Result<VmmMemory> VmmMemory::allocate(const Gpu& gpu, GpuRdma wanted, std::size_t bytes,
                                       std::vector<Error>& tolerated) {
-  const bool rdma = wanted == GpuRdma::Require || (wanted == GpuRdma::Try && gpu.rdmaWithVmm);
+  const bool rdma = wantsRdma(gpu, wanted);
   if(gpu.posixFd) {
     VmmMemory memory;
     memory.m_ordinal = gpu.ordinal;
@@ -118,6 +127,11 @@ Result<VmmMemory> VmmMemory::allocate(const Gpu& gpu, GpuRdma wanted, std::size_
   if(const auto created = memory.create(bytes, api::HandleType::None, rdma); !created)
     return created.error();
   return memory;
+}
+
+Result<std::size_t> VmmMemory::granularityOn(const Gpu& gpu, GpuRdma wanted) {
+  const auto type = gpu.posixFd ? api::HandleType::PosixFileDescriptor : api::HandleType::None;
+  return granularityOf(propFor(gpu.ordinal, type, wantsRdma(gpu, wanted)));
 }
 
 Result<VmmMemory> VmmMemory::import(os::Fd fd, std::size_t bytes) {

@@ -336,8 +336,9 @@ void CudaRegion::describe(BufferFacts& facts) const {
   facts.bar1Bytes = m_bar1.bytes;
   facts.bar1FreeBytes = m_bar1.freeBytes;
   if(m_bar1.freeBytes && m_limitedByBar1)
-    facts.bar1Slots = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(lessReserve(*m_bar1.freeBytes) / facts.slotStride, mostSlots));
+    facts.bar1Slots = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+        usableOf(lessReserve(*m_bar1.freeBytes), facts.cudaMemory, facts.pageBytes) / facts.slotStride,
+        mostSlots));
   facts.directForGpu = Answer::Yes;
   facts.rdmaCapable = m_capable;
   facts.writesNeedFlush = writesNeedFlush();

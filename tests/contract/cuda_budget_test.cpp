@@ -11,6 +11,7 @@ namespace rdmagpu::test {
 namespace {
 
 constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
+constexpr std::uint64_t granule = std::uint64_t{2} << 20;
 
 /// With the stand-in of NVIDIA's management library, which must be beside the driver's.
 class CudaBudget : public OnCudaStandin {
@@ -66,10 +67,57 @@ TEST_F(CudaBudget, MoreThanItIsRefusedWithTheNumbersUnlessOverridden) {
   ASSERT_FALSE(refused);
   EXPECT_STREQ(refused.error().codeName, "DeviceBudgetExceeded");
   EXPECT_EQ(refused.error().bytes, 4U * 131072);
-  EXPECT_EQ(refused.error().available, 7U * 32768);
+  EXPECT_EQ(refused.error().available, 0U) << "virtual memory management's comes by 2 MiB";
+  EXPECT_NE(refused.error().message().find(", available 0"), std::string::npos) << refused.error().message();
   EXPECT_FALSE(refused.error().hints().empty());
   config.ignoreBudget = true;
   EXPECT_TRUE(RdmaGpuBuffer::make(config));
+}
+
+/// Slots of 64 KiB in a window of which `slots` fit, a reserve of an eighth and 32 KiB aside.
+TEST_F(CudaBudget, SlotsBelowTheGranularityFitAsManyAsAreMade) {
+  constexpr std::uint64_t stride = 65536;
+  const auto windowFor = [](std::uint64_t slots) { return (slots * stride + stride / 2) / 7 * 8; };
+  struct Case {
+    CudaMemory memory;
+    std::uint64_t room; ///< In slots.
+    std::uint32_t most;
+  };
+  for(const Case& c :
+      {Case{CudaMemory::Vmm, 31, 0}, Case{CudaMemory::Vmm, 32, 32}, Case{CudaMemory::Vmm, 63, 32},
+       Case{CudaMemory::Vmm, 64, 64}, Case{CudaMemory::MemAlloc, 1, 0}, Case{CudaMemory::MemAlloc, 2, 1},
+       Case{CudaMemory::MemAlloc, 31, 30}}) {
+    free(16 * gibibyte, windowFor(c.room));
+    auto config = cudaConfig(c.memory);
+    config.frameBytes = 1000;
+    const auto most = RdmaGpuBuffer::maxSlots(config);
+    ASSERT_TRUE(most) << most.error().message();
+    EXPECT_EQ(*most, c.most) << name(c.memory) << " in room for " << c.room;
+    config.slotCount = *most + 1;
+    const auto refused = RdmaGpuBuffer::make(config);
+    ASSERT_FALSE(refused) << name(c.memory) << " in room for " << c.room;
+    EXPECT_STREQ(refused.error().codeName, "DeviceBudgetExceeded");
+    EXPECT_EQ(refused.error().bytes, (*most + 1) * stride);
+    EXPECT_LT(refused.error().available, refused.error().bytes);
+    if(*most == 0)
+      continue;
+    config.slotCount = *most;
+    const auto buffer = RdmaGpuBuffer::make(config);
+    ASSERT_TRUE(buffer) << buffer.error().message();
+    EXPECT_LE(buffer->facts().committedBytes, windowFor(c.room) / 8 * 7);
+    EXPECT_EQ(buffer->facts().bar1Slots, c.most);
+  }
+}
+
+TEST_F(CudaBudget, GranularityThatCannotBeAskedForIsWhatMakeFailsBy) {
+  free(16 * gibibyte, gibibyte);
+  standin->failNamed("cuMemGetAllocationGranularity", api::Status::Unknown);
+  const LogCapture log;
+  EXPECT_EQ(*RdmaGpuBuffer::maxSlots(cudaConfig(CudaMemory::Vmm)), 7 * (gibibyte / 8) / 131072);
+  ASSERT_EQ(log.errors().size(), 1U);
+  EXPECT_STREQ(log.errors().front().call, "cuMemGetAllocationGranularity");
+  EXPECT_STREQ(RdmaGpuBuffer::make(cudaConfig(CudaMemory::Vmm)).error().call,
+               "cuMemGetAllocationGranularity");
 }
 
 TEST_F(CudaBudget, MemoryThatRunsOutIsNotToldOfAsFreeWhereNobodyKnows) {
@@ -297,7 +345,7 @@ TEST_F(CudaSmallWindow, BudgetIsLessWhatThisProcessHoldsReachable) {
     EXPECT_STREQ(second.error().codeName, "DeviceBudgetExceeded");
     EXPECT_EQ(second.error().bytes, gibibyte / 8);
     const std::uint64_t left = gibibyte / 4 - first->facts().committedBytes;
-    EXPECT_EQ(second.error().available, left - left / 8);
+    EXPECT_EQ(second.error().available, (left - left / 8) / granule * granule);
     EXPECT_EQ(*RdmaGpuBuffer::maxSlots(wanted), 3U);
     wanted.slotCount = 3;
     const auto fitting = RdmaGpuBuffer::make(wanted);

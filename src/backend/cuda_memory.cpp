@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 namespace rdmagpu::backend::cuda {
@@ -160,7 +161,8 @@ Result<VmmMemory> VmmMemory::import(os::Fd fd, std::size_t bytes) {
   memory.m_ordinal = prop.location.id;
   memory.m_shareable = false; // the driver does not export again what was imported
   if(const auto mapped = memory.map(bytes); !mapped) {
-    const bool sized = mapped.error().call == cuda.memMap.symbol() && refusesWhatWasShared(mapped.error());
+    const bool sized =
+        std::string_view{mapped.error().call} == cuda.memMap.symbol() && refusesWhatWasShared(mapped.error());
     return sized ? libraryError(cuda.memMap.symbol(), LibraryCode::ShareMalformed, bytes) : mapped.error();
   }
   return memory;

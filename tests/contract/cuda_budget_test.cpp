@@ -222,6 +222,7 @@ TEST_F(CudaBudgetOfContext, IsWhatIsFreeWhereThePrimaryOneIsRetained) {
   EXPECT_EQ(mostSlots(), 88U) << "of 101 GiB less an eighth";
   EXPECT_EQ(availableWhenNothingIsLeft(), 101 * gibibyte);
   EXPECT_EQ(cuda.current(), nullptr);
+  inContextOf(1, [&] { EXPECT_EQ(mostSlots(), 88U) << "though another GPU's is current"; });
   EXPECT_EQ(cuda.functions.primaryCtxRelease(api::Device{}), api::Status::Success);
   EXPECT_FALSE(cuda.primaryIsActive()) << "it was given back as often as it was retained";
 }

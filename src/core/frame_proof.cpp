@@ -104,10 +104,10 @@ FrameFinding FrameProof::Impl::unchecked(std::uint32_t slot, const Error& reason
 }
 
 FrameFinding FrameProof::Impl::judgeFrame(const core::Samples& seen, std::size_t bytes) const noexcept {
-  if(seen.untouched.number > 0)
-    return {seen.changed.number == 0 ? FrameFault::Stale : FrameFault::Torn, seen.untouched.first};
-  if(seen.overwritten.number > 0)
-    return {FrameFault::WrongOffset, seen.overwritten.first};
+  if(seen.untouched)
+    return {seen.changed ? FrameFault::Torn : FrameFault::Stale, *seen.untouched};
+  if(seen.overwritten)
+    return {FrameFault::WrongOffset, *seen.overwritten};
   if(config.wholeFrames && bytes < frameBytes)
     return {FrameFault::Short, bytes};
   return {};
@@ -124,13 +124,11 @@ std::byte* onCpu(const RdmaGpuBuffer& buffer, std::size_t slot) noexcept {
 FrameFinding judgeChange(const core::Samples& seen, FrameFault before) noexcept {
   if(before == FrameFault::Unchecked) // nobody knows what was there
     return {};
-  if(seen.changed.number == 0 && seen.overwritten.number == 0)
-    return {};
-  if(seen.changed.number == 0)
-    return {FrameFault::WrongOffset, seen.overwritten.first};
+  if(!seen.changed)
+    return seen.overwritten ? FrameFinding{FrameFault::WrongOffset, *seen.overwritten} : FrameFinding{};
   const bool incomplete = before == FrameFault::Stale || before == FrameFault::Torn;
-  const bool fromStart = seen.untouched.number == 0 || seen.changed.first < seen.untouched.first;
-  return {fromStart && !incomplete ? FrameFault::WrongOffset : FrameFault::Late, seen.changed.first};
+  const bool fromStart = !seen.untouched || *seen.changed < *seen.untouched;
+  return {fromStart && !incomplete ? FrameFault::WrongOffset : FrameFault::Late, *seen.changed};
 }
 
 } // namespace

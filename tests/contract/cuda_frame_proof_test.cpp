@@ -360,6 +360,29 @@ TEST_F(CudaProvenRingCalls, SlotGoesToThePeerWithItsCanariesHoweverLateTheyAre) 
   EXPECT_EQ(staged.proofCounters()->faults(), 4U);
 }
 
+TEST_F(CudaProvenRingCalls, BothSidesMayWaitForTheGpuAtOnce) {
+  StagedBuffer staged = make(FaultPolicy::Drop, 4);
+  standin->kernelsWait(true);
+  std::thread producer{[&] {
+    for(std::uint64_t n = 0; n < 60; ++n) {
+      const std::uint32_t slot = acquireNext(staged.ring());
+      if(n % 5 != 0)
+        write(staged, slot, n);
+      EXPECT_EQ(staged.ring().publish(slot, 0, stagedtest::frameBytes), RingStatus::Ok);
+    }
+    staged.ring().closeProducer();
+  }};
+  RingFrame frame;
+  while(staged.ring().take(frame, ample) == RingStatus::Ok) {
+    EXPECT_NE(frame.sequence % 5, 0U);
+    EXPECT_EQ(staged.ring().release(frame.slot), RingStatus::Ok);
+  }
+  producer.join();
+  EXPECT_EQ(staged.proofCounters()->checked, 60U);
+  EXPECT_EQ(staged.proofCounters()->stale, 12U);
+  EXPECT_EQ(staged.proofCounters()->faults(), 12U);
+}
+
 TEST_F(CudaProvenRingCalls, SlotsOfAPathThatHasFailedAreNotArmed) {
   StagedBuffer staged = make(FaultPolicy::FailOver, 3);
   const auto frame = [&](std::uint64_t n) {

@@ -44,6 +44,29 @@ public:
     EXPECT_EQ(ring().release(frame.slot), RingStatus::Ok);
     return frame;
   }
+  /// Publishes from another thread while this one takes; each fifth frame is not written. None of those comes
+  /// out, and all are counted.
+  void dropBetweenThreads(RingPolicy policy) {
+    make(FaultPolicy::Drop, policy);
+    constexpr std::uint64_t frames = 200;
+    std::thread producer{[this] {
+      for(std::uint64_t n = 0; n < frames; ++n)
+        publish(n, n % 5 == 0 ? Write::Nothing : Write::All);
+      ring().closeProducer();
+    }};
+    RingFrame frame;
+    while(ring().take(frame, ample) == RingStatus::Ok) {
+      EXPECT_NE(frame.sequence % 5, 0U);
+      EXPECT_TRUE(inApplication(staged(), frame) == frameOf(frame.sequence, frameBytes));
+      EXPECT_EQ(ring().release(frame.slot), RingStatus::Ok);
+    }
+    producer.join();
+    EXPECT_EQ(ring().counters().taken + ring().counters().drops, frames);
+    staged().close();
+    EXPECT_EQ(counters().checked, frames);
+    EXPECT_EQ(counters().stale, frames / 5);
+    EXPECT_EQ(counters().faults(), frames / 5);
+  }
   /// Hands every slot out once more, so that each is looked at again.
   void goRound() {
     for(std::uint64_t n = 0; n < 2 * ring().slotCount(); ++n) {
@@ -233,6 +256,11 @@ TEST_P(ProvenRing, NewestCountsFaultyFramesThatItSkips) {
   EXPECT_EQ(counters().checked, 20U);
   EXPECT_EQ(counters().stale, 10U);
   EXPECT_EQ(counters().faults(), 10U);
+}
+
+TEST_P(ProvenRing, FaultyFramesAreDroppedBetweenTwoThreads) { dropBetweenThreads(RingPolicy::Fifo); }
+TEST_P(ProvenRing, FaultyFramesAreDroppedBetweenTwoThreadsUnderNewest) {
+  dropBetweenThreads(RingPolicy::Newest);
 }
 
 TEST_P(ProvenRing, ProducerMayHoldAllSlots) {

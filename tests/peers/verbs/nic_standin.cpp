@@ -41,6 +41,9 @@ struct State {
   std::vector<std::unique_ptr<ibv_qp>> pairs;
   std::map<std::uint32_t, std::uint32_t> connections; ///< From each pair's number to the other's.
   std::vector<ibv_wc> completions;
+  std::size_t lists{};
+  std::size_t opened{};
+  std::size_t allocated{}; ///< Domains.
 };
 
 State& state() {
@@ -269,6 +272,7 @@ void reset(const Nic& nic) {
   s.queues.clear();
   s.pairs.clear();
   s.completions.clear();
+  s.lists = s.opened = s.allocated = 0;
   s.context.ops.post_send = &postSend;
   s.context.ops.poll_cq = &pollQueue;
   s.device.transport_type = nic.iWarp ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
@@ -278,6 +282,7 @@ void reset(const Nic& nic) {
 ibv_pd* domain() { return &state().domains[0]; }
 ibv_pd* otherDomain() { return &state().domains[1]; }
 std::size_t liveQueues() { return state().queues.size() + state().pairs.size(); }
+std::size_t liveDevices() { return state().lists + state().opened + state().allocated; }
 const std::vector<Registration>& live() { return state().registrations; }
 void deviceMemory(std::uint64_t address, std::size_t bytes) { state().devices[address] = bytes; }
 void watch(std::weak_ptr<const void> memory) { state().watched.push_back(std::move(memory)); }
@@ -343,6 +348,52 @@ int ibv_dereg_mr(ibv_mr* region) {
   return 0;
 }
 
+#undef ibv_get_device_list
+
+ibv_device** ibv_get_device_list(int* count) {
+  if((errno = enter("ibv_get_device_list")))
+    return nullptr;
+  ++state().lists;
+  *count = state().nic.there ? 1 : 0;
+  return new ibv_device* [2] { state().nic.there ? &state().device : nullptr, nullptr };
+}
+
+void ibv_free_device_list(ibv_device** list) {
+  --state().lists;
+  delete[] list;
+}
+
+const char* ibv_get_device_name(ibv_device* device) { return device->name; }
+
+ibv_context* ibv_open_device(ibv_device*) {
+  if((errno = enter("ibv_open_device")))
+    return nullptr;
+  ++state().opened;
+  return &state().context;
+}
+
+int ibv_close_device(ibv_context*) {
+  if(state().allocated != 0)
+    state().violations.emplace_back("closed a device whose domain is there");
+  --state().opened;
+  errno = enter("ibv_close_device");
+  return errno ? -1 : 0;
+}
+
+ibv_pd* ibv_alloc_pd(ibv_context*) {
+  if((errno = enter("ibv_alloc_pd")))
+    return nullptr;
+  ++state().allocated;
+  return &state().domains[0];
+}
+
+int ibv_dealloc_pd(ibv_pd*) {
+  if(!state().regions.empty() || !state().pairs.empty())
+    state().violations.emplace_back("freed a domain that is used");
+  --state().allocated;
+  return enter("ibv_dealloc_pd");
+}
+
 int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
   State& s = state();
   const std::lock_guard lock{s.mutex};
@@ -356,6 +407,7 @@ int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
 #undef ibv_query_port
 
 int ibv_query_port(ibv_context*, std::uint8_t port, _compat_ibv_port_attr* compatible) {
+  const std::lock_guard lock{state().mutex};
   auto* attributes = reinterpret_cast<ibv_port_attr*>(compatible); // as verbs.h passes it
   if(port != 1)
     return EINVAL;
@@ -370,6 +422,7 @@ int ibv_query_port(ibv_context*, std::uint8_t port, _compat_ibv_port_attr* compa
 
 int _ibv_query_gid_ex(ibv_context*, std::uint32_t, std::uint32_t index, ibv_gid_entry* entry, std::uint32_t,
                       std::size_t) {
+  const std::lock_guard lock{state().mutex};
   if(index > 1)
     return ENODATA;
   entry->gid.raw[15] = static_cast<std::uint8_t>(index);
@@ -378,6 +431,7 @@ int _ibv_query_gid_ex(ibv_context*, std::uint32_t, std::uint32_t index, ibv_gid_
 }
 
 ibv_cq* ibv_create_cq(ibv_context* context, int, void*, ibv_comp_channel*, int) {
+  const std::lock_guard lock{state().mutex};
   if((errno = enter("ibv_create_cq")))
     return nullptr;
   state().queues.push_back(std::make_unique<ibv_cq>());
@@ -386,13 +440,17 @@ ibv_cq* ibv_create_cq(ibv_context* context, int, void*, ibv_comp_channel*, int) 
 }
 
 int ibv_destroy_cq(ibv_cq* queue) {
-  if(!state().pairs.empty())
-    state().violations.emplace_back("destroyed a queue that pairs use");
+  const std::lock_guard lock{state().mutex};
+  for(const auto& pair : state().pairs) {
+    if(pair->send_cq == queue)
+      state().violations.emplace_back("destroyed a queue that a pair uses");
+  }
   return static_cast<int>(std::erase_if(state().queues, [&](const auto& one) { return one.get() == queue; }) -
                           1);
 }
 
 ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* wanted) {
+  const std::lock_guard lock{state().mutex};
   if((errno = enter("ibv_create_qp")))
     return nullptr;
   auto pair = std::make_unique<ibv_qp>();
@@ -404,11 +462,13 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* wanted) {
 }
 
 int ibv_destroy_qp(ibv_qp* pair) {
+  const std::lock_guard lock{state().mutex};
   return static_cast<int>(std::erase_if(state().pairs, [&](const auto& one) { return one.get() == pair; }) -
                           1);
 }
 
 int ibv_modify_qp(ibv_qp* pair, ibv_qp_attr* wanted, int mask) {
+  const std::lock_guard lock{state().mutex};
   const ibv_qp_attr& w = *wanted;
   const bool inOrder = (w.qp_state == IBV_QPS_INIT && pair->state == IBV_QPS_RESET) ||
                        (w.qp_state == IBV_QPS_RTR && pair->state == IBV_QPS_INIT) ||

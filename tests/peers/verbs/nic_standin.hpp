@@ -23,7 +23,8 @@ struct Nic {
   int onDemandErrno = EOPNOTSUPP;
   std::uint64_t maxMrSize = ~std::uint64_t{};
   std::optional<std::uint64_t> memlock{};
-  int fork = 2; ///< IBV_FORK_UNNEEDED
+  int fork = 2;      ///< IBV_FORK_UNNEEDED
+  bool there = true; ///< Else the kernel has RDMA, and no device.
   bool portUp = true;
   bool ethernet = true;
   bool iWarp = false;
@@ -57,6 +58,8 @@ struct Registration {
 };
 /// Queues and pairs that were created and not destroyed.
 std::size_t liveQueues();
+/// Devices and domains that were opened by name and not closed.
+std::size_t liveDevices();
 /// What is registered now, in that order.
 const std::vector<Registration>& live();
 

@@ -125,6 +125,19 @@ int checkDmaBuf(int fd, std::uint64_t offset, std::size_t bytes, ino_t& node) {
   return offset + bytes > static_cast<std::uint64_t>(facts.st_size) ? EINVAL : 0;
 }
 
+/// Null where that cannot be done.
+std::byte* mapDmaBuf(int fd, std::uint64_t offset, std::size_t bytes) {
+  const std::uint64_t into = offset % page;
+  void* mapped =
+      mmap(nullptr, bytes + into, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset - into));
+  return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped) + into;
+}
+
+void unmapDmaBuf(const Registration& one) {
+  if(one.dmaBuf && one.reached)
+    munmap(one.reached - one.offset % page, one.bytes + one.offset % page);
+}
+
 /// The bytes that a key gives access to at an address; null where it does not.
 std::byte* reach(std::uint32_t ibv_mr::*key, std::uint32_t value, std::uint64_t address, std::size_t bytes,
                  unsigned access) {
@@ -132,8 +145,8 @@ std::byte* reach(std::uint32_t ibv_mr::*key, std::uint32_t value, std::uint64_t 
   for(std::size_t i = 0; i < s.regions.size(); ++i) {
     const Registration& one = s.registrations[i];
     const bool within = address >= one.iova && address + bytes <= one.iova + one.bytes;
-    if((*s.regions[i]).*key == value && within && (one.access & access) == access && one.address)
-      return reinterpret_cast<std::byte*>(one.address + (address - one.iova));
+    if((*s.regions[i]).*key == value && within && (one.access & access) == access && one.reached)
+      return one.reached + (address - one.iova);
   }
   return nullptr;
 }
@@ -165,6 +178,8 @@ ibv_wc_status transfer(const ibv_qp& sender, const ibv_send_wr& request) {
     return IBV_WC_REM_ACCESS_ERR;
   if(!isWrite && !state().nic.readsArrive)
     return IBV_WC_REM_OP_ERR;
+  if(!state().nic.bytesMove)
+    return IBV_WC_SUCCESS;
   std::memcpy(isWrite ? remote : local, isWrite ? local : remote, own.length);
   return IBV_WC_SUCCESS;
 }
@@ -225,7 +240,13 @@ ibv_mr* registerPages(const char* call, ibv_pd* pd, void* address, std::size_t b
     code = checkPages(at, bytes, access);
   if(code)
     return fail(code);
-  return add({.call = call, .domain = pd, .address = at, .iova = iova, .bytes = bytes, .access = access},
+  return add({.call = call,
+              .domain = pd,
+              .address = at,
+              .iova = iova,
+              .bytes = bytes,
+              .access = access,
+              .reached = isDevice(at, bytes) ? nullptr : static_cast<std::byte*>(address)},
              address);
 }
 
@@ -250,7 +271,8 @@ ibv_mr* registerDmaBuf(const char* call, int refusal, ibv_pd* pd, std::uint64_t 
               .iova = iova,
               .bytes = bytes,
               .access = bits,
-              .dmaBuf = node},
+              .dmaBuf = node,
+              .reached = mapDmaBuf(fd, offset, bytes)},
              reinterpret_cast<void*>(offset)); // as rdma-core does
 }
 
@@ -343,6 +365,7 @@ int ibv_dereg_mr(ibv_mr* region) {
   if(record->address && !isDevice(record->address, record->bytes) &&
      !isMapped(record->address, record->bytes))
     s.violations.emplace_back("deregistered after the pages were unmapped");
+  unmapDmaBuf(*record);
   s.registrations.erase(record);
   s.regions.erase(found);
   return 0;

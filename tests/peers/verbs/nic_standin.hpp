@@ -28,6 +28,7 @@ struct Nic {
   bool portUp = true;
   bool ethernet = true;
   bool iWarp = false;
+  bool bytesMove = true;   ///< Else every transfer succeeds, and none does anything.
   bool readsArrive = true; ///< Else as behind a root complex that passes writes only.
 };
 
@@ -55,6 +56,7 @@ struct Registration {
   std::size_t bytes{};
   unsigned access{};
   ino_t dmaBuf{};
+  std::byte* reached{}; ///< Where the NIC finds the memory; null for what no CPU can address.
 };
 /// Queues and pairs that were created and not destroyed.
 std::size_t liveQueues();

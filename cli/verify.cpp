@@ -28,8 +28,11 @@ int prove(const VerifyOptions& options, const RdmaGpuBuffer& buffer, Nic* nic) {
   auto report = nic ? verify(buffer, nic->peer()) : verify(buffer);
   if(!report)
     return fail("verify", options.json, failureOf(report.error(), verifyConfigOptions));
-  if(nic)
+  if(nic) {
     report->proof.registered = Answer::Yes;
+    if(const auto untold = nic->finish(*report))
+      return fail("verify", options.json, *untold);
+  }
   if(report->proof.by == Agent::CopyEngine)
     report->proof.by = moverOf(buffer.facts()); // a software device has none
   const auto failure = failureOf(*report, nic != nullptr);
@@ -45,10 +48,35 @@ int prove(const VerifyOptions& options, const RdmaGpuBuffer& buffer, Nic* nic) {
   return finishWith(jsonText(json), "verify", exitCode);
 }
 
+int serve(const VerifyOptions& options, Nic& nic) {
+  const auto served = nic.serve(*options.listen);
+  if(const Failure* failed = std::get_if<Failure>(&served))
+    return fail("verify", options.json, *failed);
+  const NicService& service = *std::get_if<NicService>(&served);
+  const auto failure = failureOf(service);
+  if(failure)
+    printFailure("verify", *failure);
+  const int exitCode = failure ? exitNo : exitDone;
+  if(!options.json)
+    return finishWith(toText(service), "verify", exitCode);
+  Json json = toJson(service);
+  if(failure)
+    json["error"] = toJson(*failure);
+  return finishWith(jsonText(json), "verify", exitCode);
+}
+
+/// What is wrong with options that go with others only; null when nothing is.
+const char* contradiction(const VerifyOptions& options) {
+  if((options.gid || options.to || options.listen) && !options.peer.nic)
+    return "--gid, --to and --listen are for --peer verbs:DEVICE";
+  if(options.to && options.listen)
+    return "--to and --listen do not go together: the slots are on the host that says --to";
+  return nullptr;
+}
+
 int runVerify(const VerifyOptions& options) {
-  if(options.gid && !options.peer.nic)
-    return fail("verify", options.json, usageFailure("verify", "--gid is for --peer verbs:DEVICE"),
-                exitUsage);
+  if(const char* wrong = contradiction(options))
+    return fail("verify", options.json, usageFailure("verify", wrong), exitUsage);
   if(!options.peer.present)
     return fail("verify", options.json, absentPeer("verify", options.peer, "software and verbs:DEVICE"));
   std::unique_ptr<Nic> nic;
@@ -58,6 +86,8 @@ int runVerify(const VerifyOptions& options) {
       return fail("verify", options.json, *refused);
     nic = std::move(*std::get_if<std::unique_ptr<Nic>>(&opened));
   }
+  if(options.listen)
+    return serve(options, *nic);
   RdmaGpuBufferConfig config = options.buffer.config();
   if(!nic) // what a peer on the CPU can reach
     config.accepts = {HandoffKind::HostPointer, HandoffKind::PciMapping};
@@ -70,6 +100,35 @@ int runVerify(const VerifyOptions& options) {
   return prove(options, *buffer, nic.get());
 }
 
+void addHosts(CLI::App& app, VerifyOptions& options) {
+  const auto host = [](const std::string& text) -> Expected<std::optional<HostPort>> {
+    auto parsed = parseHostPort(text);
+    if(!parsed)
+      return parsed.error();
+    return std::optional{*std::move(parsed)};
+  };
+  addParsed(app, "--to", options.to, host,
+            "Another host, where verify --listen waits (TCP port 18516 by default): its NIC moves the bytes")
+      ->type_name("HOST[:PORT]")
+      ->group("NIC");
+  const auto take = [&options](const std::string& text) {
+    options.listen.emplace();
+    if(text.empty() || text == "true")
+      return;
+    auto parsed = parseListen(text);
+    if(!parsed)
+      throw CLI::ValidationError("--listen", parsed.error().message);
+    options.listen = *std::move(parsed);
+  };
+  app.add_option_function<std::string>(
+         "--listen", take,
+         "Wait for one verify --to of another host, and move the bytes of its slots: this host needs none. "
+         "Whoever can reach the port is served")
+      ->expected(0)
+      ->type_name("[=[ADDR:]PORT]")
+      ->group("NIC");
+}
+
 } // namespace
 
 Command addVerify(CLI::App& program) {
@@ -78,6 +137,7 @@ Command addVerify(CLI::App& program) {
   const auto options = std::make_shared<VerifyOptions>();
   addPeer(*app, options->peer);
   addGid(*app, options->gid);
+  addHosts(*app, *options);
   addApi(*app, options->buffer.api);
   addSlots(*app, options->buffer.slots);
   addBytes(*app, options->buffer.bytes);
@@ -87,6 +147,8 @@ Command addVerify(CLI::App& program) {
   app->footer("Examples:\n  rdmagpu verify\n  rdmagpu verify --api host --slots 64 --bytes 1M --json\n"
               "  rdmagpu verify --api cuda\n"
               "  rdmagpu verify --peer verbs:mlx5_0 --api cuda\n"
+              "  rdmagpu verify --peer verbs:mlx5_0 --listen      (on host B)\n"
+              "  rdmagpu verify --peer verbs:mlx5_0 --to B        (on host A)\n"
               "Exit status: 0 both directions are proven, 1 they are not.");
   return {app, [options] { return runVerify(*options); }};
 }

@@ -25,6 +25,17 @@ struct NicFacts {
   std::optional<std::uint32_t> gidIndex{};
   std::string gid{}; ///< Empty where there is none.
   std::vector<Attempt> attempts{};
+  std::string to{}; ///< The other host. Empty: it sends to itself.
+};
+
+/// What a NIC has done for another host, by RDMA.
+struct NicService {
+  NicFacts nic; ///< Nothing is registered with it but its own memory: no attempts.
+  std::string client;
+  std::uint64_t written{}; ///< Bytes.
+  std::uint64_t read{};
+  Answer writeProven{};
+  Answer readProven{};
 };
 
 /// An RDMA NIC as the peer of `verify`.
@@ -38,6 +49,10 @@ public:
   virtual std::optional<Failure> attach(const RdmaGpuBuffer&) = 0;
   virtual Peer& peer() noexcept = 0;
   virtual NicFacts facts() const = 0;
+  /// Tells the other host, if there is one, what came of it.
+  virtual std::optional<Failure> finish(const VerifyReport&) = 0;
+  /// Waits for a client, and does what it asks for. Nothing need be attached.
+  virtual std::variant<NicService, Failure> serve(const HostPort&) = 0;
 };
 
 } // namespace rdmagpu::cli

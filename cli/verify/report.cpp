@@ -59,8 +59,9 @@ Json toJson(const NicFacts& nic) {
           {"port", nic.port},
           {"gid_index", nic.gidIndex ? Json(*nic.gidIndex) : Json()},
           {"gid", nic.gid.empty() ? Json() : Json(nic.gid)},
-          {"path", nic.attempts.back().path},
-          {"attempts", attempts}};
+          {"path", nic.attempts.empty() ? Json() : Json(nic.attempts.back().path)},
+          {"attempts", attempts},
+          {"to", nic.to.empty() ? Json() : Json(nic.to)}};
 }
 
 std::string nicText(const NicFacts& nic) {
@@ -83,7 +84,7 @@ std::string moverText(const VerifyReport& report, const BufferFacts& facts,
   if(report.proof.by == Agent::None)
     return "nothing was moved";
   if(nic)
-    return fmt::format("RDMA of {}{}", nic->device,
+    return fmt::format("RDMA of {}{}{}", nic->to.empty() ? "" : "the other host's NIC, through ", nic->device,
                        report.proof.by == Agent::Device ? ""
                                                         : ", a NIC in software: no hardware path is proven");
   return fmt::format("{}: this proves rdmagpu's own plumbing, and no third-party device", moverName(facts));
@@ -120,6 +121,8 @@ std::string toText(const VerifyReport& report, const BufferFacts& facts, const s
   std::vector<std::pair<std::string, std::string>> lines{{"peer", report.peer}};
   if(nic) {
     lines.emplace_back("NIC", nicText(*nic));
+    if(!nic->to.empty())
+      lines.emplace_back("other host", nic->to);
     lines.emplace_back("registered by", pathText(*nic));
   }
   lines.insert(lines.end(), {{"memory", memoryLine(facts)},
@@ -144,6 +147,33 @@ Json toJson(const VerifyReport& report, RdmaGpuApi api, const std::optional<NicF
           {"read", verdict(report.read)},
           {"proof", cli::toJson(report.proof)},
           {"failures", failures}};
+}
+
+std::optional<Failure> failureOf(const NicService& service) {
+  if(service.writeProven == Answer::Yes && service.readProven == Answer::Yes)
+    return {};
+  return Failure{.kind = "Mismatch",
+                 .message = fmt::format("the other host says: write {}, read {}",
+                                        verdict(service.writeProven), verdict(service.readProven)),
+                 .hints = {"Look at what rdmagpu says there: it compares."}};
+}
+
+std::string toText(const NicService& service) {
+  return factLines({{"client", service.client},
+                    {"NIC", nicText(service.nic)},
+                    {"write", fmt::format("{} (by this host's NIC to the client's slots: {})",
+                                          verdict(service.writeProven), bytesText(service.written))},
+                    {"read", fmt::format("{} (by this host's NIC from the client's slots: {})",
+                                         verdict(service.readProven), bytesText(service.read))}});
+}
+
+Json toJson(const NicService& service) {
+  return {{"client", service.client},
+          {"nic", toJson(service.nic)},
+          {"write", verdict(service.writeProven)},
+          {"read", verdict(service.readProven)},
+          {"written_bytes", service.written},
+          {"read_bytes", service.read}};
 }
 
 } // namespace rdmagpu::cli

@@ -18,4 +18,9 @@ std::optional<Failure> failureOf(const VerifyReport&, bool throughNic);
 std::string toText(const VerifyReport&, const BufferFacts&, const std::optional<NicFacts>& nic);
 Json toJson(const VerifyReport&, RdmaGpuApi, const std::optional<NicFacts>& nic);
 
+/// Empty when the client has both directions proven.
+std::optional<Failure> failureOf(const NicService&);
+std::string toText(const NicService&);
+Json toJson(const NicService&);
+
 } // namespace rdmagpu::cli

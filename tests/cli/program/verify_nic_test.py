@@ -1,10 +1,11 @@
 """verify with an RDMA NIC as its peer. The program has a NIC in software linked in, and finds a software CUDA device."""
 
 import os
+import socket
 import unittest
 
 from documents_test import DOCUMENT, text
-from support import ProgramTest, run
+from support import ProgramTest, finish, run, start
 
 SMALL = ["--slots", "3", "--bytes", "200000"]
 
@@ -22,7 +23,7 @@ class Proof(ProgramTest):
         self.assertEqual((report["write"], report["read"], report["failures"]), ("proven", "proven", []))
         self.assertEqual((report["proof"]["registered"], report["proof"]["by"]), ("yes", "software"))
         self.assertEqual(report["nic"], {"device": "nic0", "port": 1, "gid_index": 1, "gid": "::1", "path": "host-pages",
-                                         "attempts": [{"path": "host-pages", "error": None}]})
+                                         "attempts": [{"path": "host-pages", "error": None}], "to": None})
 
     def test_every_key_is_documented(self):
         said = text(DOCUMENT)
@@ -94,6 +95,37 @@ class Failures(ProgramTest):
     def test_every_path_that_was_refused_is_told(self):
         outcome = verify("--api", "cuda", nic="no-gpu")
         self.assertFails(outcome, 1, "dma-buf: ibv_reg_dmabuf_mr failed: EOPNOTSUPP", "peer-memory: ibv_reg_mr (device pointer) failed: EFAULT")
+
+
+class OtherHost(ProgramTest):
+    """Of two processes none can have the other's NIC in software: here is what comes before."""
+
+    def test_nobody_waits_there(self):
+        self.assertFails(verify("--api", "host", "--to", "127.0.0.1:9"), 1, "ECONNREFUSED", "hint: Start 'rdmagpu verify")
+
+    def test_a_host_that_nobody_knows(self):
+        self.assertFails(verify("--api", "host", "--to", "no.such.host.invalid"), 1, "getaddrinfo", "hint: Name the host by its address")
+
+    def listening(self, *arguments):
+        server = start("verify", "--peer", "verbs:nic0", "--listen=127.0.0.1:18599", *arguments)
+        self.assertIn(b"waiting for", server.stderr.readline())
+        return server
+
+    def test_one_who_is_not_rdmagpu_is_told_so(self):
+        server = self.listening("--json")
+        with socket.create_connection(("127.0.0.1", 18599)) as stranger:
+            stranger.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: somebody who is lost\r\n\r\n")
+            done = finish(server)
+        self.assertFails(done, 1, "what answers at the other host must be rdmagpu")
+        self.assertEqual(done.json["error"]["code_name"], "OtherNotRdmagpu")
+
+    def test_one_who_goes_away_is_told(self):
+        server = self.listening()
+        socket.create_connection(("127.0.0.1", 18599)).close()
+        self.assertFails(finish(server), 1, "ECONNRESET")
+
+    def test_an_address_of_somebody_else(self):
+        self.assertFails(verify("--listen=192.0.2.1:18599"), 1, "EADDRNOTAVAIL", "hint: Name an address")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,12 @@ def verify(*arguments, peer="verbs:rxe0"):
     return subprocess.run([PROGRAM, "verify", "--peer", peer, *SMALL, *arguments], capture_output=True, text=True, timeout=60)
 
 
+def listen(*arguments):
+    """The other side, when it waits, and what it has said."""
+    server = subprocess.Popen([PROGRAM, "verify", "--peer", "verbs:rxe0", "--listen", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return server, server.stderr.readline()
+
+
 class Verify(unittest.TestCase):
     def test_both_directions_are_proven(self):
         done = verify("--json")
@@ -38,6 +44,21 @@ class Verify(unittest.TestCase):
         self.assertRegex(done.stdout, r"(?m)^NIC +rxe0, port 1, GID 1 \(::ffff:10\.99\.0\.1\)$")
         self.assertRegex(done.stdout, r"(?m)^registered by +host-pages$")
         self.assertRegex(done.stdout, r"(?m)^moved by .* no hardware path is proven$")
+
+    def test_two_processes_prove_each_others_slots(self):
+        server, line = listen("--json")
+        self.addCleanup(server.kill)
+        self.assertIn("waiting for", line)
+        client = verify("--json", "--to", "10.99.0.1")
+        out, err = server.communicate(timeout=60)
+        self.assertEqual((client.returncode, server.returncode), (0, 0), client.stderr + err)
+        report, served = json.loads(client.stdout), json.loads(out)
+        self.assertEqual((report["write"], report["read"], report["nic"]["to"]), ("proven", "proven", "10.99.0.1"))
+        self.assertEqual((served["write"], served["read"], served["client"]), ("proven", "proven", "::ffff:10.99.0.1"))
+        stride = 327680  # 300,000 bytes in pages of 64 KiB
+        self.assertEqual((served["written_bytes"], served["read_bytes"]), (3 * stride, 3 * stride))
+        for nic in (report["nic"], served["nic"]):  # the GID is that of the address that TCP went through
+            self.assertEqual((nic["gid_index"], nic["gid"]), (1, "::ffff:10.99.0.1"))
 
     def assertRefused(self, done, *texts):
         self.assertEqual(done.returncode, 1, done.stderr)

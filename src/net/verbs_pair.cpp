@@ -37,7 +37,9 @@ Result<void> chooseGid(ibv_context* context, const VerbsLoopbackOptions& options
   const auto entries = static_cast<std::uint32_t>(std::max(own.port.gid_tbl_len, 0));
   int code = ENODATA;
   int best = 0;
-  for(std::uint32_t i = options.gidIndex.value_or(0); i < entries && best < 3; ++i) {
+  // A table may have a thousand entries, each of which is a call to the kernel.
+  const int enough = preferred ? 3 : 2;
+  for(std::uint32_t i = options.gidIndex.value_or(0); i < entries && best < enough; ++i) {
     ibv_gid_entry entry{};
     const int refused = ibv_query_gid_ex(context, options.port, i, &entry, 0);
     const int rank = refused                                  ? 0

@@ -7,6 +7,7 @@ import unittest
 from documents_test import DOCUMENT, text
 from support import ProgramTest, finish, run, start
 
+PORT = 20000 + os.getpid() % 10000  # below those that the system gives away
 SMALL = ["--slots", "3", "--bytes", "200000"]
 
 
@@ -107,13 +108,13 @@ class OtherHost(ProgramTest):
         self.assertFails(verify("--api", "host", "--to", "no.such.host.invalid"), 1, "getaddrinfo", "hint: Name the host by its address")
 
     def listening(self, *arguments):
-        server = start("verify", "--peer", "verbs:nic0", "--listen=127.0.0.1:18599", *arguments)
+        server = start("verify", "--peer", "verbs:nic0", f"--listen=127.0.0.1:{PORT}", *arguments)
         self.assertIn(b"waiting for", server.stderr.readline())
         return server
 
     def test_one_who_is_not_rdmagpu_is_told_so(self):
         server = self.listening("--json")
-        with socket.create_connection(("127.0.0.1", 18599)) as stranger:
+        with socket.create_connection(("127.0.0.1", PORT)) as stranger:
             stranger.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: somebody who is lost\r\n\r\n")
             done = finish(server)
         self.assertFails(done, 1, "what answers at the other host must be rdmagpu")
@@ -121,11 +122,11 @@ class OtherHost(ProgramTest):
 
     def test_one_who_goes_away_is_told(self):
         server = self.listening()
-        socket.create_connection(("127.0.0.1", 18599)).close()
+        socket.create_connection(("127.0.0.1", PORT)).close()
         self.assertFails(finish(server), 1, "ECONNRESET")
 
     def test_an_address_of_somebody_else(self):
-        self.assertFails(verify("--listen=192.0.2.1:18599"), 1, "EADDRNOTAVAIL", "hint: Name an address")
+        self.assertFails(verify(f"--listen=192.0.2.1:{PORT}"), 1, "EADDRNOTAVAIL", "hint: Name an address")
 
 
 if __name__ == "__main__":

@@ -68,6 +68,22 @@ Expected<PeerOption> parseSoftwarePeer(const std::string& text, std::string_view
   return peer;
 }
 
+/// DEVICE[:PORT] of "verbs:".
+Expected<PeerOption> parseNic(const std::string& text, std::string_view name) {
+  const std::size_t colon = name.find(':');
+  const auto port = colon == std::string_view::npos ? std::optional<std::uint64_t>(1)
+                                                    : parseDecimal(name.substr(colon + 1));
+  const std::string_view device = name.substr(0, colon);
+  if(device.empty() || !port || *port < 1 || *port > std::numeric_limits<std::uint8_t>::max())
+    return badValue(
+        fmt::format("{} is no RDMA device: it is verbs: and a name that 'rdma link' shows, and may "
+                    "have a port from 1 on behind it, such as verbs:mlx5_0:1",
+                    quote(text)));
+  return PeerOption{.text = text,
+                    .nic =
+                        NicOption{.device = std::string(device), .port = static_cast<std::uint8_t>(*port)}};
+}
+
 } // namespace
 
 RdmaGpuBufferConfig BufferOptions::config() const {
@@ -101,20 +117,24 @@ Expected<GpuSelector> parseGpu(const std::string& text) {
 
 Expected<PeerOption> parsePeer(const std::string& text) {
   constexpr std::string_view trickyPeer = "software:";
+  constexpr std::string_view nicPeer = "verbs:";
   if(text == "software")
     return PeerOption{};
   if(text.starts_with(trickyPeer))
     return parseSoftwarePeer(text, std::string_view(text).substr(trickyPeer.size()));
-  for(const std::string_view kind : {"v4l2:", "verbs:", "block:"}) {
+  if(text.starts_with(nicPeer))
+    return parseNic(text, std::string_view(text).substr(nicPeer.size()));
+  for(const std::string_view kind : {"v4l2:", "block:"}) {
     if(text.starts_with(kind))
       return PeerOption{.text = text, .present = false};
   }
-  return badValue(fmt::format("{} is no peer: it is software", quote(text)));
+  return badValue(fmt::format("{} is no peer: it is software, or verbs:DEVICE", quote(text)));
 }
 
-Failure absentPeer(const PeerOption& peer) {
+Failure absentPeer(const char* command, const PeerOption& peer, const char* present) {
   return {.kind = "Unsupported",
-          .message = fmt::format("--peer: this build has no peer {}: it has software", quote(peer.text))};
+          .message = fmt::format("--peer: {} has no peer {} in this build: it has {}", command,
+                                 quote(peer.text), present)};
 }
 
 void addApi(CLI::App& app, RdmaGpuApi& api) {
@@ -205,8 +225,23 @@ void addPeer(CLI::App& app, PeerOption& peer) {
     return parsed;
   };
   addParsed(app, "--peer", peer, parse,
-            "The device on the other side of the slots: software (the default), which runs on the CPU")
+            "The device on the other side of the slots: software (the default), which runs on the CPU; or "
+            "verbs:DEVICE[:PORT], an RDMA NIC such as verbs:mlx5_0, by its own transfers")
       ->type_name("PEER");
+}
+
+void addGid(CLI::App& app, std::optional<std::uint32_t>& gid) {
+  const auto parse = [](const std::string& text) -> Expected<std::optional<std::uint32_t>> {
+    const auto index = parseCount(text, 0, std::numeric_limits<std::uint8_t>::max());
+    if(!index)
+      return index.error();
+    return std::optional{static_cast<std::uint32_t>(*index)};
+  };
+  addParsed(
+      app, "--gid", gid, parse,
+      "Which entry of the NIC's table of GIDs it sends from (default: one of RoCE v2, where it has one)")
+      ->type_name("N")
+      ->group("NIC");
 }
 
 void addStreamPeer(CLI::App& app, PeerOption& peer) {

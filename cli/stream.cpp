@@ -253,8 +253,8 @@ int moveFrames(const StreamOptions& options, StreamReport report, const StreamPa
 int runStream(const StreamOptions& options) {
   catchSignals();
   StreamReport report = emptyReport(options);
-  if(!options.peer.present)
-    return refuse(options, report, absentPeer(options.peer));
+  if(!options.peer.present || options.peer.nic)
+    return refuse(options, report, absentPeer("stream", options.peer, "software"));
   auto reader = openInput(options);
   if(reader.failure)
     return refuse(options, report, *reader.failure);

@@ -17,9 +17,14 @@ WELCOME = ["crc32_generic", "crc32c_generic"]
 
 
 def load_order(kernel, modules):
-    """The files of the modules and of what they depend on, each once, in load order."""
+    """The files of the modules and of what they depend on, each once, in load order.
+
+    A module that is given as a file takes the place of the kernel's of that name.
+    """
     files = {}
-    for module in [*NEEDED, *WELCOME, *modules]:
+    for wanted in [*NEEDED, *WELCOME, *modules]:
+        given = pathlib.Path(wanted) if "/" in wanted else None
+        module = given.stem if given else wanted
         command = ["modprobe", "-d", kernel.base, "-S", kernel.release, "--show-depends", module]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
@@ -29,7 +34,8 @@ def load_order(kernel, modules):
         for line in done.stdout.splitlines():
             how, _, file = line.strip().partition(" ")
             if how == "insmod":
-                files[pathlib.Path(file.split()[0])] = None
+                path = pathlib.Path(file.split()[0])
+                files[given if given and path.name.split(".")[0] == module else path] = None
     return list(files)
 
 

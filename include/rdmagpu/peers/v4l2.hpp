@@ -30,7 +30,7 @@ namespace rdmagpu::peers {
 /// While it runs a thread of its own is the device's side of the ring: it queues free slots and publishes
 /// those that were filled, or queues frames and releases those that were sent. It sleeps in poll(); while the
 /// driver's queue is short it looks at the ring every millisecond. The stream is stopped, and the driver has
-/// let go of the slots, before their memory goes, whichever object goes first. It can be started again.
+/// let go of the slots, before their memory goes. It can be started again.
 ///
 /// A failure is an Error with the system call and errno (Origin::Os); of a device that was unplugged the kind
 /// is Lost. One that a start...() returns leaves nothing queued, and another start may be tried.
@@ -64,7 +64,7 @@ public:
   /// when the consumer closes its side or the device fails. Playout: the stream is started when
   /// V4l2Config::primeFrames frames are queued, or the producer has closed its side. Ends with
   /// closeConsumer(), when the frames of a producer that has closed its side are sent, or the device fails.
-  /// The StagedBuffer is borrowed until stop(), wait() or destruction.
+  /// The StagedBuffer is borrowed until stop(), wait() or destruction, or until counters().finished.
   Result<void> start(StagedBuffer& staged) noexcept;
   /// Makes the StagedBuffer, too. Its flow is the peer's; `accepts`, unless it was set, and a frameBytes that
   /// is smaller than the driver's are set to the peer's. If config.path is empty and the driver does not take

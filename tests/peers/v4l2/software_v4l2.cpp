@@ -310,6 +310,7 @@ int answer(unsigned long request, void* argument) {
     return dequeueBuffer(*static_cast<v4l2_buffer*>(argument));
   case VIDIOC_STREAMON:
     card.streaming = true;
+    changed.notify_all();
     return 0;
   case VIDIOC_STREAMOFF:
     takeBack();
@@ -437,7 +438,7 @@ bool complete(std::uint64_t n, const Filled& how) {
   if(buffer.pointer && output())
     card.sent.emplace_back(static_cast<std::byte*>(buffer.pointer),
                            static_cast<std::byte*>(buffer.pointer) + buffer.what.bytes);
-  else if(buffer.pointer)
+  else if(buffer.pointer && how.written && bytes != 0)
     std::memcpy(buffer.pointer, frameOf(n, bytes).data(), std::min(bytes, card.config.frameBytes));
   card.sequence = how.sequence.value_or(card.sequence);
   buffer.done = {};

@@ -46,6 +46,7 @@ struct Filled {
   std::optional<std::uint32_t> sequence{}; ///< Empty: one more than the last one.
   std::uint32_t flags{};
   std::optional<std::uint32_t> bytes{}; ///< Empty: all.
+  bool written{true};                   ///< Capture: else nothing is, and it is announced all the same.
 };
 /// Waits for a queued buffer and completes it. Capture: frame `n` is written to it. False if none came.
 bool complete(std::uint64_t n = 0, const Filled& how = {});

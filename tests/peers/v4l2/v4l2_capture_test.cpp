@@ -100,12 +100,12 @@ TEST_F(V4l2Test, EachSlotKeepsItsBuffer) {
 
 TEST_F(V4l2Test, MultiPlanarDevicesOfOnePlaneWorkTheSame) {
   reset({.capabilities = captureMany});
+  StagedBuffer staged = makeStaged(hostConfig());
   V4l2Config config = pointers();
   config.width = 640;
   V4l2Peer peer = openPeer(config);
   EXPECT_EQ(peer.frameBytes(), frameBytes);
   EXPECT_EQ(setFormat().fmt.pix_mp.num_planes, 1);
-  StagedBuffer staged = makeStaged(hostConfig());
   ASSERT_TRUE(peer.start(staged));
   for(std::uint64_t n = 0; n < 6; ++n) {
     ASSERT_TRUE(complete(n));
@@ -349,6 +349,25 @@ TEST_F(V4l2Test, ProvesEveryFrame) {
   peer.stop();
   EXPECT_EQ(peer.buffer()->proofCounters()->checked, 6U);
   EXPECT_EQ(peer.buffer()->proofCounters()->faults(), 0U);
+}
+
+TEST_F(V4l2Test, AFrameThatWasNotWrittenIsADropAndTheNextSlotsAreThoseInReserve) {
+  StagedBufferConfig config = hostConfig();
+  config.proof = FrameProofConfig{.onFault = FaultPolicy::FailOver};
+  V4l2Peer peer = openPeer();
+  const auto started = peer.start(config);
+  ASSERT_TRUE(started) << started.error().message();
+  ASSERT_TRUE(complete(0));
+  expectFrame(*peer.buffer(), 0);
+  ASSERT_TRUE(complete(1, {.written = false}));
+  for(std::uint64_t n = 2; n < 20; ++n) {
+    ASSERT_TRUE(complete(n));
+    EXPECT_EQ(expectFrame(*peer.buffer(), n).sequence, n);
+  }
+  EXPECT_EQ(peer.buffer()->path(), SlotPath::Staged);
+  peer.stop();
+  EXPECT_EQ(peer.counters().error.kind, Errc::None) << peer.counters().error.message();
+  EXPECT_EQ(peer.buffer()->ring().counters().drops, 1U);
 }
 
 } // namespace

@@ -98,6 +98,7 @@ public:
     const std::lock_guard lock{m_mutex};
     m_counters.error = error;
     m_counters.finished = true;
+    m_over = true;
   }
 
   void stop() noexcept {
@@ -108,9 +109,8 @@ public:
     m_wake.wake();
   }
 
-  /// The loop has ended and the device has let go: ring and StagedBuffer are not touched any more.
+  /// The device has let go.
   void stopped(const Error& error) noexcept {
-    m_over = true;
     const std::lock_guard lock{m_mutex};
     m_counters.stopError = error;
   }
@@ -377,7 +377,7 @@ private:
   std::optional<std::uint32_t> m_sequence;
   Clock::time_point m_heardAt{};
   std::atomic<bool> m_stopping{};
-  std::atomic<bool> m_over{};
+  std::atomic<bool> m_over{}; ///< Ring and StagedBuffer are not touched any more.
   mutable std::mutex m_mutex; ///< Of the counters.
   V4l2Counters m_counters;
 };

@@ -72,7 +72,9 @@ struct Case {
   bool many;
   V4l2Memory memory;
 };
-void PrintTo(const Case& c, std::ostream* out) { *out << c.picture.name; }
+void PrintTo(const Case& c, std::ostream* out) { // NOLINT(readability-identifier-naming): GoogleTest's
+  *out << c.picture.name;
+}
 std::vector<Case> cases() {
   std::vector<Case> all;
   for(const V4l2Memory memory : {V4l2Memory::DmaBuf, V4l2Memory::UserPointer}) {
@@ -104,8 +106,9 @@ INSTANTIATE_TEST_SUITE_P(, VividCapture, testing::ValuesIn(cases()), nameOf);
 
 /// Frames come at 15 a second, each with its number.
 TEST_P(VividCapture, EveryFrameComesAndHasItsNumber) {
-  const auto& [picture, many, memory] = GetParam();
-  const auto node = Vivid::find(capabilities(SlotFlow::Capture, many));
+  const Picture picture = GetParam().picture;
+  const V4l2Memory memory = GetParam().memory;
+  const auto node = Vivid::find(capabilities(SlotFlow::Capture, GetParam().many));
   ASSERT_TRUE(node);
   V4l2Peer peer = openPeer(*node, {.pixelFormat = picture.format,
                                    .width = picture.width,
@@ -192,75 +195,74 @@ protected:
     VividTest::SetUp();
     if(IsSkipped())
       return;
-    m_node.emplace(*Vivid::find(capabilities(SlotFlow::Capture, false)));
-    m_peer.emplace(
-        openPeer(*m_node, {.width = 320, .height = 180, .input = webcam, .timePerFrame = {1, 30}}));
+    device.emplace(*Vivid::find(capabilities(SlotFlow::Capture, false)));
+    peer.emplace(openPeer(*device, {.width = 320, .height = 180, .input = webcam, .timePerFrame = {1, 30}}));
   }
-  std::optional<Vivid> m_node;
-  std::optional<V4l2Peer> m_peer;
+  std::optional<Vivid> device;
+  std::optional<V4l2Peer> peer;
 };
 
 TEST_F(VividFault, DamagedFramesAreDropped) {
-  ASSERT_TRUE(m_peer->start(hostSlots()));
+  ASSERT_TRUE(peer->start(hostSlots()));
   RingFrame frame;
-  takeFrame(*m_peer->buffer(), frame);
-  for(int i = 0; i < 600 && m_peer->counters().faulty == 0; ++i) {
-    ASSERT_TRUE(m_node->set("Inject V4L2_BUF_FLAG_ERROR", 1));
-    takeFrame(*m_peer->buffer(), frame);
+  takeFrame(*peer->buffer(), frame);
+  for(int i = 0; i < 600 && peer->counters().faulty == 0; ++i) {
+    ASSERT_TRUE(device->set("Inject V4L2_BUF_FLAG_ERROR", 1));
+    takeFrame(*peer->buffer(), frame);
   }
-  m_peer->stop();
-  EXPECT_GE(m_peer->counters().faulty, 1U);
-  EXPECT_GE(m_peer->buffer()->ring().counters().drops, m_peer->counters().faulty);
+  peer->stop();
+  EXPECT_GE(peer->counters().faulty, 1U);
+  EXPECT_GE(peer->buffer()->ring().counters().drops, peer->counters().faulty);
 }
 
 TEST_F(VividFault, FramesThatItLosesAreCounted) {
-  ASSERT_TRUE(m_node->set("Percentage of Dropped Buffers", 50));
-  ASSERT_TRUE(m_peer->start(hostSlots()));
+  ASSERT_TRUE(device->set("Percentage of Dropped Buffers", 50));
+  ASSERT_TRUE(peer->start(hostSlots()));
   RingFrame frame;
   for(int i = 0; i < 15; ++i)
-    takeFrame(*m_peer->buffer(), frame);
-  m_peer->stop();
-  EXPECT_TRUE(m_node->set("Percentage of Dropped Buffers", 0));
-  EXPECT_GE(m_peer->counters().lost, 1U);
-  EXPECT_EQ(m_peer->buffer()->ring().counters().drops, m_peer->counters().lost + m_peer->counters().faulty);
+    takeFrame(*peer->buffer(), frame);
+  peer->stop();
+  EXPECT_TRUE(device->set("Percentage of Dropped Buffers", 0));
+  EXPECT_GE(peer->counters().lost, 1U);
+  EXPECT_EQ(peer->buffer()->ring().counters().drops, peer->counters().lost + peer->counters().faulty);
 }
 
 TEST_F(VividFault, RefusalsAreErrorsAndTheNextStartSucceeds) {
   for(const char* call : {"VIDIOC_REQBUFS", "VIDIOC_QBUF", "VIDIOC_STREAMON"}) {
-    V4l2Peer peer = openPeer(*m_node, {.memory = V4l2Memory::UserPointer});
-    ASSERT_TRUE(m_node->set("Inject " + std::string{call} + " Error", 1));
-    const auto started = peer.start(hostSlots());
+    V4l2Peer refused = openPeer(*device, {.memory = V4l2Memory::UserPointer});
+    ASSERT_TRUE(device->set("Inject " + std::string{call} + " Error", 1));
+    const auto started = refused.start(hostSlots());
     ASSERT_FALSE(started) << call;
     EXPECT_EQ(started.error().code, EINVAL) << started.error().message();
     EXPECT_FALSE(started.error().hints().empty());
-    ASSERT_TRUE(peer.start(hostSlots())) << call;
+    ASSERT_TRUE(refused.start(hostSlots())) << call;
     RingFrame frame;
-    EXPECT_FALSE(takeFrame(*peer.buffer(), frame).empty());
+    EXPECT_FALSE(takeFrame(*refused.buffer(), frame).empty());
   }
 }
 
 TEST_F(VividFault, AFatalErrorEndsTheStream) {
-  ASSERT_TRUE(m_peer->start(hostSlots()));
+  ASSERT_TRUE(peer->start(hostSlots()));
   RingFrame frame;
-  takeFrame(*m_peer->buffer(), frame);
-  ASSERT_TRUE(m_node->set("Inject Fatal Streaming Error", 1));
-  m_peer->wait();
-  const V4l2Counters counters = m_peer->counters();
+  takeFrame(*peer->buffer(), frame);
+  ASSERT_TRUE(device->set("Inject Fatal Streaming Error", 1));
+  peer->wait();
+  const V4l2Counters counters = peer->counters();
   EXPECT_EQ(counters.error.code, EIO) << counters.error.message(); // of DQBUF, or of QBUF
   EXPECT_FALSE(counters.error.hints().empty());
   EXPECT_EQ(counters.stopError.kind, Errc::None);
 }
 
 TEST_F(VividFault, ADeviceThatIsUnpluggedIsLost) {
-  ASSERT_TRUE(m_peer->start(hostSlots()));
+  ASSERT_TRUE(peer->start(hostSlots()));
   RingFrame frame;
-  takeFrame(*m_peer->buffer(), frame);
-  ASSERT_TRUE(m_node->set("Disconnect", 1));
-  m_peer->wait();
-  EXPECT_EQ(m_peer->counters().error.code, ENODEV) << m_peer->counters().error.message();
-  EXPECT_EQ(m_peer->counters().error.kind, Errc::Lost);
-  m_peer.reset();
-  m_node->close(); // as the last one: then it is plugged in again
+  takeFrame(*peer->buffer(), frame);
+  ASSERT_TRUE(device->set("Disconnect", 1));
+  peer->wait();
+  EXPECT_EQ(peer->counters().error.code, ENODEV) << peer->counters().error.message();
+  EXPECT_EQ(peer->counters().error.kind, Errc::Lost);
+  peer.reset();
+  device->close(); // as the last one: then it is plugged in again
   const auto again = Vivid::find(capabilities(SlotFlow::Capture, false));
   EXPECT_TRUE(again);
 }
@@ -285,7 +287,7 @@ protected:
 
   static void setTimings(const Vivid& node) {
     v4l2_dv_timings timings = V4L2_DV_BT_DMT_640X480P60;
-    ASSERT_TRUE(node.call(VIDIOC_S_DV_TIMINGS, &timings)) << std::strerror(errno);
+    ASSERT_TRUE(node.call(VIDIOC_S_DV_TIMINGS, &timings));
   }
 
   static bool connect(const Vivid& input) {

@@ -3,7 +3,6 @@
 #include "frames/frame_reader.hpp"
 #include "frames/frame_writer.hpp"
 #include "interrupt.hpp"
-#include "json.hpp"
 #include "memory_text.hpp"
 #include "output.hpp"
 #include "stream/frame_sequence.hpp"
@@ -13,13 +12,13 @@
 #include "stream/run.hpp"
 #include "stream/stream_options.hpp"
 #include "stream/stream_slots.hpp"
+#include "stream_end.hpp"
 
 #include <rdmagpu/checksum.hpp>
 #include <rdmagpu/copy_queue.hpp>
 
 #include <fmt/core.h>
 
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -189,47 +188,6 @@ Proof proofOf(const RdmaGpuBuffer& buffer, bool playout, const CheckCounts& chec
   return proof;
 }
 
-/// The report, then what was wrong, and the exit code that says the same.
-int conclude(const StreamOptions& options, const StreamReport& report, std::optional<Failure> failure) {
-  for(auto& found : {mismatchFailure(report.check), faultFailure(report.frameProof)}) {
-    if(!failure)
-      failure = found;
-    else if(found)
-      printFailure("stream", *found);
-  }
-  if(failure)
-    printFailure("stream", *failure);
-  const int exitCode = report.interrupted ? 128 + stopSignal() : failure ? exitNo : exitDone;
-  if(options.json) {
-    Json json = toJson(report);
-    if(failure)
-      json["error"] = toJson(*failure);
-    return finishWith(jsonText(json), "stream", exitCode);
-  }
-  if(options.out != "-")
-    return finishWith(reportText(report), "stream", exitCode);
-  // The frames have standard output.
-  std::fputs(reportText(report).c_str(), stderr);
-  return exitCode;
-}
-
-/// Before anything was opened or allocated.
-StreamReport emptyReport(const StreamOptions& options) {
-  return {.input = options.input,
-          .peer = options.peer.text,
-          .playout = options.playout,
-          .policy = options.policy,
-          .onFault = options.proof};
-}
-
-/// The end of a stream whose frames never began to move. A signal is answered as it is later: with a report.
-int refuse(const StreamOptions& options, StreamReport report, const Failure& failure) {
-  report.interrupted = stopSignal() != 0;
-  if(report.interrupted)
-    return conclude(options, report, failure.kind == "Interrupted" ? std::nullopt : std::optional(failure));
-  return fail("stream", options.json, failure, failure.kind == "Usage" ? exitUsage : exitNo);
-}
-
 /// Moves the frames and completes the report.
 int moveFrames(const StreamOptions& options, StreamReport report, const StreamParts& parts) {
   StreamEnd end = options.playout ? runPlayout(parts) : runCapture(parts);
@@ -251,6 +209,8 @@ int moveFrames(const StreamOptions& options, StreamReport report, const StreamPa
 }
 
 int runStream(const StreamOptions& options) {
+  if(options.v4l2)
+    return runV4l2Stream(options);
   catchSignals();
   StreamReport report = emptyReport(options);
   if(!options.peer.present || options.peer.nic)

@@ -1,5 +1,6 @@
 #include <base/hints.hpp>
 #include <os/error.hpp>
+#include <rdmagpu/peers/support.hpp>
 
 #include <array>
 #include <cerrno>
@@ -56,6 +57,7 @@ constexpr std::array codes{
     RDMAGPU_ERRNO(EOVERFLOW, InvalidArgument),
     RDMAGPU_ERRNO(ENODATA, NotFound),
     RDMAGPU_ERRNO(ENETDOWN, Busy),
+    RDMAGPU_ERRNO(ENOLINK, InvalidArgument),
     Code{524, "ENOTSUPP",
          Errc::Unsupported}, // the kernel's own, which no user should see, and drivers return
 };
@@ -86,3 +88,11 @@ Error error(Origin origin, const char* call, int code, std::uint64_t asked, std:
 }
 
 } // namespace rdmagpu::os
+
+namespace rdmagpu::peers {
+
+Error systemError(const char* call, int code, std::uint64_t asked, std::uint64_t limit) noexcept {
+  return os::error(call, code, asked, limit);
+}
+
+} // namespace rdmagpu::peers

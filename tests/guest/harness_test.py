@@ -291,16 +291,27 @@ class Rxe(Folder):
 
 
 class Ramdisk(Folder):
-    def test_a_module_that_the_kernel_lacks_is_named(self):
+    def setUp(self):
+        super().setUp()
         modprobe = self.root / "modprobe"
-        modprobe.write_text('#!/bin/sh\nfor name; do :; done\n[ "$name" != siw ] && echo "insmod /m/$name.ko.xz"\n', encoding="utf-8")
+        modprobe.write_text('#!/bin/sh\nshift 5\nname=$1\nshift\n[ "$name" != siw ] && echo "insmod /m/$name.ko.xz $*"\n', encoding="utf-8")
         modprobe.chmod(0o755)
-        with mock.patch.dict(os.environ, PATH=f"{self.root}:{os.environ['PATH']}"):
-            with self.assertRaisesRegex(Unavailable, "kernel 6.0.0 has no module siw"):
-                initrd.load_order(KERNEL, ["siw"])
-            order = [file.name for file in initrd.load_order(KERNEL, ["dummy", "overlay"])]
-            given = [str(file) for file in initrd.load_order(KERNEL, ["/built/dummy.ko"])]
+        self.enterContext(mock.patch.dict(os.environ, PATH=f"{self.root}:{os.environ['PATH']}"))
+
+    def test_a_module_that_the_kernel_lacks_is_named(self):
+        with self.assertRaisesRegex(Unavailable, "kernel 6.0.0 has no module siw"):
+            initrd.load_order(KERNEL, ["siw"])
+        order = [file.name for file in initrd.load_order(KERNEL, ["dummy", "overlay"])]
         self.assertEqual(order[-1], "dummy.ko.xz")
         self.assertEqual(order.count("overlay.ko.xz"), 1)
-        self.assertEqual(given[-1], "/built/dummy.ko")  # in the place of the kernel's
+
+    def test_a_module_that_is_given_takes_the_place_of_the_kernels(self):
+        given = [str(file) for file in initrd.load_order(KERNEL, ["/built/dummy.ko"])]
+        self.assertEqual(given[-1], "/built/dummy.ko")
         self.assertNotIn("/m/dummy.ko.xz", given)
+
+    def test_a_module_gets_its_parameters(self):
+        order = initrd.load_order(KERNEL, ["vivid n_devs=2 multiplanar=1,2"])
+        parameters = {file.name: text for file, text in order.items()}
+        self.assertEqual(parameters["vivid.ko.xz"], "n_devs=2 multiplanar=1,2")
+        self.assertEqual(parameters["overlay.ko.xz"], "")

@@ -85,7 +85,7 @@ def main(words):
     running = commands.add_parser("run")
     running.add_argument("name", help="of the folder of results")
     running.add_argument("--kernel", choices=kernels.CHOICES, default="newest")
-    running.add_argument("--module", action="append", default=[], help="a kernel module to load besides what the machine needs")
+    running.add_argument("--module", action="append", default=[], help="a kernel module to load besides what the machine needs, with its parameters: 'vivid n_devs=2'")
     running.add_argument("--device", action="append", default=[], help="an argument of the emulator, as --device=-device --device=nvme,...")
     running.add_argument("--step", action="append", required=True, help="a command for the shell in the machine")
     running.add_argument("--limit", type=float, default=120, help="seconds after which the machine is stopped (120)")

@@ -3,7 +3,7 @@
 #include <capi/convert.hpp>
 #include <capi/structs.hpp>
 
-#include <new>
+#include <memory>
 #include <utility>
 
 namespace rdmagpu::capi {
@@ -39,7 +39,7 @@ int create(const char* call, Object** object, rdmagpu_error* error, Body body) n
     auto made = body();
     if(!made)
       return made.error();
-    *object = new Object{*std::move(made)};
+    *object = std::make_unique<Object>(Object{*std::move(made)}).release();
     return {};
   });
 }

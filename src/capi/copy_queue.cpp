@@ -8,7 +8,8 @@ using namespace rdmagpu;
 
 namespace {
 
-static_assert(sizeof(Copy) <= sizeof(rdmagpu_copy) && alignof(Copy) <= alignof(rdmagpu_copy));
+static_assert(sizeof(Copy) <= sizeof(rdmagpu_copy));
+static_assert(alignof(rdmagpu_copy) % alignof(Copy) == 0);
 
 /// A Copy lies in the caller's struct, so that none is allocated. All bytes 0 are a Copy of nothing, which
 /// need not be destroyed.

@@ -39,7 +39,7 @@ extern "C" {
 
 const char* rdmagpu_memory_kind_name(int32_t kind) { return capi::nameOf(kind, MemoryKind::PinnedHost); }
 
-int rdmagpu_inspect(const void* pointer, size_t size, rdmagpu_memory_facts* facts, char* why, size_t why_size,
+int rdmagpu_inspect(const void* pointer, size_t size, rdmagpu_memory_facts* facts, char* why, size_t whySize,
                     rdmagpu_error* error) {
   return capi::run("rdmagpu_inspect", error, [&]() -> Result<void> {
     const auto found = inspect(pointer, size);
@@ -47,7 +47,7 @@ int rdmagpu_inspect(const void* pointer, size_t size, rdmagpu_memory_facts* fact
       return found.error();
     if(const auto written = capi::write("rdmagpu_inspect", toC(*found), facts); !written)
       return written;
-    capi::copyText(found->why, why, why_size);
+    capi::copyText(found->why, why, whySize);
     return {};
   });
 }

@@ -40,14 +40,14 @@ const char* rdmagpu_ring_status_name(int32_t status) {
   }
 }
 
-int rdmagpu_ring_create(uint32_t slot_count, int32_t policy, rdmagpu_ring** ring, rdmagpu_error* error) {
+int rdmagpu_ring_create(uint32_t slotCount, int32_t policy, rdmagpu_ring** ring, rdmagpu_error* error) {
   constexpr const char* call = "rdmagpu_ring_create";
   return capi::create(call, ring, error, [&]() -> Result<SlotRing> {
     const auto known = capi::enumerator(policy, RingPolicy::Newest);
     if(!known)
       return libraryError(call, LibraryCode::ValueUnknown, static_cast<uint32_t>(policy),
                           RDMAGPU_RING_NEWEST);
-    return SlotRing::make({.slotCount = slot_count, .policy = *known});
+    return SlotRing::make({.slotCount = slotCount, .policy = *known});
   });
 }
 
@@ -82,14 +82,14 @@ int rdmagpu_ring_abandon(rdmagpu_ring* ring, uint32_t slot) {
 }
 
 int rdmagpu_ring_publish(rdmagpu_ring* ring, uint32_t slot, int64_t timestamp, uint64_t bytes,
-                         uint64_t bytes_ready, rdmagpu_completion completion) {
+                         uint64_t bytesReady, rdmagpu_completion completion) {
   return onRing(ring, [&](SlotRing& value) noexcept {
-    return value.publish(slot, timestamp, bytes, bytes_ready, capi::fromC(completion));
+    return value.publish(slot, timestamp, bytes, bytesReady, capi::fromC(completion));
   });
 }
 
-int rdmagpu_ring_advance(rdmagpu_ring* ring, uint32_t slot, uint64_t bytes_ready) {
-  return onRing(ring, [&](SlotRing& value) noexcept { return value.advance(slot, bytes_ready); });
+int rdmagpu_ring_advance(rdmagpu_ring* ring, uint32_t slot, uint64_t bytesReady) {
+  return onRing(ring, [&](SlotRing& value) noexcept { return value.advance(slot, bytesReady); });
 }
 
 void rdmagpu_ring_count_drop(rdmagpu_ring* ring) {

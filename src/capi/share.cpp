@@ -14,11 +14,11 @@ int rdmagpu_buffer_share(const rdmagpu_buffer* buffer, rdmagpu_shared** shared, 
   });
 }
 
-int rdmagpu_shared_send(const rdmagpu_shared* shared, int unix_socket, rdmagpu_error* error) {
+int rdmagpu_shared_send(const rdmagpu_shared* shared, int unixSocket, rdmagpu_error* error) {
   return capi::run("rdmagpu_shared_send", error, [&]() -> Result<void> {
     if(const auto given = capi::checkPointers("rdmagpu_shared_send", shared); !given)
       return given;
-    return shared->value.send(unix_socket);
+    return shared->value.send(unixSocket);
   });
 }
 
@@ -39,9 +39,9 @@ int rdmagpu_shared_fd(const rdmagpu_shared* shared) { return shared ? shared->va
 
 void rdmagpu_shared_destroy(rdmagpu_shared* shared) { delete shared; }
 
-int rdmagpu_buffer_attach_socket(int unix_socket, rdmagpu_buffer** buffer, rdmagpu_error* error) {
+int rdmagpu_buffer_attach_socket(int unixSocket, rdmagpu_buffer** buffer, rdmagpu_error* error) {
   return capi::create("rdmagpu_buffer_attach_socket", buffer, error,
-                      [&] { return RdmaGpuBuffer::attach(unix_socket); });
+                      [&] { return RdmaGpuBuffer::attach(unixSocket); });
 }
 
 int rdmagpu_buffer_attach_token(const char* token, rdmagpu_buffer** buffer, rdmagpu_error* error) {

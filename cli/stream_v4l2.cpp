@@ -33,8 +33,11 @@ int runV4l2Stream(const StreamOptions& options) {
     wanted.timePerFrame = {static_cast<std::uint32_t>(options.rate->denominator),
                            static_cast<std::uint32_t>(options.rate->numerator)};
   auto peer = peers::V4l2Peer::open(options.v4l2->path.c_str(), wanted);
-  if(!peer)
-    return refuse(options, report, v4l2Failure(peer.error()));
+  if(!peer) {
+    Failure failure = v4l2Failure(peer.error());
+    failure.message = fmt::format("{}: {}", options.v4l2->path, failure.message);
+    return refuse(options, report, failure);
+  }
   report.device = deviceReport(*peer);
   report.input = fmt::format("{} ({} {}x{})", options.v4l2->path, report.device->format, report.device->width,
                              report.device->height);

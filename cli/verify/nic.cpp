@@ -27,6 +27,8 @@ Failure openFailure(const Error& error, const NicOption& nic) {
   if(std::string_view(error.codeName) == "NicNotFound")
     failure.message =
         fmt::format("there is no RDMA device {}: this machine has {}", quote(nic.device), presentDevices());
+  else
+    failure.message = fmt::format("RDMA device {}: {}", quote(nic.device), failure.message);
   return failure;
 }
 

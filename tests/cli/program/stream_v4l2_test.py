@@ -11,7 +11,7 @@ PLACE = ["--peer", "v4l2:/dev/null"]
 class WithoutDevice(ProgramTest):
     def test_what_is_no_device_is_refused_with_a_hint(self):
         self.assertFails(run("stream", *PLACE), 1, "VIDIOC_QUERYCAP failed: ENOTTY", "hint: Name a V4L2 device")
-        self.assertFails(run("stream", "--peer", "v4l2:/dev/nothing"), 1, "failed: ENOENT", "hint: List the devices")
+        self.assertFails(run("stream", "--peer", "v4l2:/dev/nothing"), 1, "stream: /dev/nothing: ", "failed: ENOENT", "hint: List the devices")
 
     def test_the_refusal_is_in_the_json(self):
         outcome = run("stream", "--json", *PLACE)

@@ -286,7 +286,21 @@ protected:
   }
 
   static void setTimings(const Vivid& node) {
-    v4l2_dv_timings timings = V4L2_DV_BT_DMT_640X480P60;
+    // V4L2_DV_BT_DMT_640X480P60, which is an initialiser for C.
+    v4l2_dv_timings timings{};
+    timings.type = V4L2_DV_BT_656_1120;
+    timings.bt.width = 640;
+    timings.bt.height = 480;
+    timings.bt.pixelclock = 25'175'000;
+    timings.bt.hfrontporch = 16;
+    timings.bt.hsync = 96;
+    timings.bt.hbackporch = 48;
+    timings.bt.vfrontporch = 10;
+    timings.bt.vsync = 2;
+    timings.bt.vbackporch = 33;
+    timings.bt.standards = V4L2_DV_BT_STD_DMT | V4L2_DV_BT_STD_CEA861;
+    timings.bt.flags = V4L2_DV_FL_HAS_CEA861_VIC;
+    timings.bt.cea861_vic = 1;
     ASSERT_TRUE(node.call(VIDIOC_S_DV_TIMINGS, &timings));
   }
 

@@ -21,9 +21,11 @@ EXPORTED = re.compile(
 # Demangled name, as a pattern -> why it is in memory that can be written.
 MUTABLE = {
     r"rdmagpu::\(anonymous namespace\)::sink(Mutex)?": "the log sink, the one setting of the process",
+    r"\(anonymous namespace\)::current\(\)::one": "the same setting, for C",
     r"rdmagpu::os::\(anonymous namespace\)::mark(Mutex)?": "the page that a fork wipes, mapped once",
     r"rdmagpu::backend::cuda::\(anonymous namespace\)::driver\(\)::loaded": "CUDA's functions, loaded once, and which process began with them",
     r"rdmagpu::backend::cuda::\(anonymous namespace\)::knownGpus\(\)::known": "what each GPU is, asked once",
+    r"rdmagpu::backend::cuda::\(anonymous namespace\)::reachable": "how much of each GPU's BAR1 this process has slots behind",
     r"rdmagpu::backend::cuda::\(anonymous namespace\)::management\(\)::loaded": "const, loaded once",
     r"rdmagpu::driver::cuda::\(anonymous namespace\)::codes": "constexpr; GCC 12 puts a std::array of structs with pointers here",
     r"rdmagpu::backend::all\(\)::backends": "the list of backends, constant once it is made",

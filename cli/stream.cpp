@@ -214,7 +214,7 @@ int runStream(const StreamOptions& options) {
   catchSignals();
   StreamReport report = emptyReport(options);
   if(!options.peer.present || options.peer.nic)
-    return refuse(options, report, absentPeer("stream", options.peer, "software"));
+    return refuse(options, report, absentPeer("stream", options.peer, "software and v4l2:DEVICE"));
   auto reader = openInput(options);
   if(reader.failure)
     return refuse(options, report, *reader.failure);

@@ -48,6 +48,9 @@ Expected<HostPort> parseHostPort(const std::string& text) {
 Expected<HostPort> parseListen(const std::string& text) {
   if(const auto port = portOf(text))
     return HostPort{.port = *port};
+  if(!text.empty() && text.find_first_not_of("0123456789") == std::string::npos)
+    return InputError{InputErrorKind::BadValue,
+                      fmt::format("{} is no port: it is a number from 1 to 65535", quote(text))};
   return parseHostPort(text);
 }
 

@@ -42,6 +42,7 @@ class Usage(ProgramTest):
             (["verify", "--peer", "verbs:x", "--to", "[::1"], ["--to", "[ADDRESS]:PORT"]),
             (["verify", "--peer", "verbs:x", "--to", "[::1]9"], ["--to", "[ADDRESS]:PORT"]),
             (["verify", "--peer", "verbs:x", "--listen=:9"], ["--listen", "HOST:PORT"]),
+            (["verify", "--peer", "verbs:x", "--listen=99999999"], ["99999999", "from 1 to 65535"]),
             (["verify", "--peer", "verbs:x", "--gid", "256"], ["--gid", "256"]),
             (["verify", "--peer", "software:tear@1"], ["--peer", "only stream"]),
             (["stream", "x", "--pix", "yuv999"], ["--pix", "'yuv999'", "uyvy422"]),

@@ -10,7 +10,8 @@
 /// Structs that begin with their size: caller and library may be of different versions.
 namespace rdmagpu::capi {
 
-/// What a struct had in the first version that was released: callers have at least that.
+/// What a struct had in the first version that was released: callers have at least that. To be specialised
+/// for a struct that grows, or its older callers are refused.
 template <class Struct>
 inline constexpr std::size_t firstBytes = sizeof(Struct);
 

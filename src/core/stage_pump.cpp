@@ -120,7 +120,7 @@ bool StagePump::takeUp() noexcept {
 
 bool StagePump::advance(Transfer& transfer, bool producerEnded) noexcept {
   const bool concluded = conclude(transfer);
-  if(transfer.over || !isFilled(transfer))
+  if(transfer.over || m_atEnd || !isFilled(transfer)) // at the end after a failure: it is not offered then
     return concluded;
   const bool arrived = look(transfer);
   const bool last = transfer.ready == transfer.bytes || producerEnded;

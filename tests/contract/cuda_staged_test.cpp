@@ -1,5 +1,6 @@
 #include <contract/cuda_pinned.hpp>
 #include <contract/fault.hpp>
+#include <core/slot_ring_impl.hpp>
 #include <rdmagpu/copy_queue.hpp>
 #include <rdmagpu/staged_buffer.hpp>
 #include <support/log_capture.hpp>
@@ -244,7 +245,11 @@ TEST_F(CudaStagedOnStandin, CopyThatFailsIsNotHandedOver) {
   const LogCapture log;
   auto staged = make(stagedConfig());
   standin->failNamed("cuEventQuery", static_cast<api::Status>(700));
-  expectClosedWith(staged, "cuEventQuery", capture(staged, 0));
+  const std::uint32_t slot = capture(staged, 0);
+  expectClosedWith(staged, "cuEventQuery", slot);
+  staged.close();
+  // A consumer that looks while the ring is being closed sees this and nothing else.
+  EXPECT_FALSE(core::RingAccess::impl(staged.ring()).stage->slots[slot].offered);
 }
 
 TEST_F(CudaStagedOnStandin, FrameWhoseLaterSliceFailsNeverBecomesWhole) {

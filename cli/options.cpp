@@ -138,7 +138,8 @@ void noteUnusedGpu(const char* command, const GpuSelector& gpu, const RdmaGpuBuf
 void addGpu(CLI::App& app, GpuSelector& gpu) {
   addParsed(
       app, "--gpu", gpu, parseGpu,
-      "Which GPU, by its number in the API or by PCI address such as 65:00.0 (default: the API's first)")
+      "Which GPU, by its number in the API or by PCI address such as 65:00.0 (default: the API's first); "
+      "pci-p2p: which device's memory")
       ->type_name("N|PCI")
       ->group("Slots");
 }

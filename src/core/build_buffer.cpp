@@ -16,10 +16,13 @@ namespace {
 /// Whether Auto may use a backend for a peer that accepts those handoffs.
 std::optional<Error> unfit(const char* call, const backend::Backend& backend,
                            const RdmaGpuBufferConfig& config) {
-  if(backend.api() == RdmaGpuApi::PciP2p || !config.accepts.contains(backend.handoffKind()))
+  if(!config.accepts.contains(backend.handoffKind()))
     return libraryError(call, LibraryCode::PeerCannotAddress);
   return {};
 }
+
+/// Memory of whichever device happens to have some is nothing that Auto may guess at: it must be asked for.
+bool isForAuto(const backend::Backend& backend) noexcept { return backend.api() != RdmaGpuApi::PciP2p; }
 
 /// Each choice that a backend makes by a value.
 Result<void> checkValues(const RdmaGpuBufferConfig& config) noexcept {
@@ -165,6 +168,8 @@ Result<std::unique_ptr<BufferState>> build(const char* call, const RdmaGpuBuffer
 
   std::vector<Rejected> rejected;
   for(const backend::Backend* backend : *backends) {
+    if(!isForAuto(*backend))
+      continue;
     const auto mismatch = unfit(call, *backend, config);
     if(const auto gpu = mismatch ? checkGpu(*backend, config) : Result<void>{}; !gpu)
       return gpu.error();
@@ -193,6 +198,8 @@ Result<std::uint32_t> countSlotsThatFit(const char* call, const RdmaGpuBufferCon
     return checked.error();
   Error last = libraryError(call, LibraryCode::NoBackendFits);
   for(const backend::Backend* backend : *backends) {
+    if(config.api == RdmaGpuApi::Auto && !isForAuto(*backend))
+      continue;
     if(config.api == RdmaGpuApi::Auto && unfit(call, *backend, config)) {
       if(const auto gpu = checkGpu(*backend, config); !gpu)
         return gpu.error();

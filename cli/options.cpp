@@ -105,11 +105,14 @@ Expected<PeerOption> parsePeer(const std::string& text) {
     return PeerOption{};
   if(text.starts_with(trickyPeer))
     return parseSoftwarePeer(text, std::string_view(text).substr(trickyPeer.size()));
-  for(const std::string_view kind : {"v4l2:", "verbs:", "block:"}) {
+  constexpr std::string_view blockPeer = "block:";
+  if(text.starts_with(blockPeer) && text.size() > blockPeer.size())
+    return PeerOption{.text = text, .present = false, .block = text.substr(blockPeer.size())};
+  for(const std::string_view kind : {"v4l2:", "verbs:"}) {
     if(text.starts_with(kind))
       return PeerOption{.text = text, .present = false};
   }
-  return badValue(fmt::format("{} is no peer: it is software", quote(text)));
+  return badValue(fmt::format("{} is no peer: it is software, or block:PATH for verify", quote(text)));
 }
 
 Failure absentPeer(const PeerOption& peer) {
@@ -205,8 +208,11 @@ void addPeer(CLI::App& app, PeerOption& peer) {
           fmt::format("{}: only stream can be told that its peer does something wrong", quote(text)));
     return parsed;
   };
-  addParsed(app, "--peer", peer, parse,
-            "The device on the other side of the slots: software (the default), which runs on the CPU")
+  addParsed(
+      app, "--peer", peer, parse,
+      "The device on the other side of the slots: software (the default), which runs on the CPU, or "
+      "block:PATH, a block device such as block:/dev/nvme0n1, whose own DMA engine fills the slots with "
+      "what it holds, to be compared; it is only read, unless --overwrite is given")
       ->type_name("PEER");
 }
 

@@ -43,7 +43,8 @@ struct BufferOptions {
 /// Which device stands on the other side of the slots.
 struct PeerOption {
   std::string text{"software"};
-  bool present{true}; ///< False: a kind that is known and not in this build.
+  bool present{true};  ///< False: a kind that is known and not in this build, or not of this command.
+  std::string block{}; ///< The path of a block device, which `verify` has as a peer.
   Misbehaviour misbehaviour{};
   std::uint64_t misbehaveAt{};
 };

@@ -185,9 +185,9 @@ class Verify(ProgramTest):
         self.assertIn("no hardware path is proven", outcome.out)
 
     def test_a_peer_that_is_not_in_this_build(self):
-        for peer in ("verbs:mlx5_0", "block:/dev/nvme0n1"):
-            outcome = run("verify", "--peer", peer, "--json")
-            self.assertFails(outcome, 1, f"this build has no peer '{peer}'", "software")
+        for command in (["verify", "--peer", "verbs:mlx5_0"], ["stream", "x", "--peer", "block:/dev/nvme0n1"]):
+            outcome = run(*command, "--json")
+            self.assertFails(outcome, 1, f"this build has no peer '{command[-1]}'", "software")
             self.assertEqual(outcome.json["error"]["kind"], "Unsupported")
 
     def test_a_backend_that_is_not_in_this_build(self):

@@ -26,6 +26,7 @@ inline constexpr std::array streamConfigOptions{
 inline constexpr std::array verifyConfigOptions{
     ConfigOption{"cudaMemory", "--cuda-memory"},
     ConfigOption{"frameBytes", "--bytes"},
+    ConfigOption{"gidIndex", "--gid"},
     ConfigOption{"slotCount", "--slots"},
 };
 

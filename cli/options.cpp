@@ -68,6 +68,22 @@ Expected<PeerOption> parseSoftwarePeer(const std::string& text, std::string_view
   return peer;
 }
 
+/// DEVICE[:PORT] of "verbs:".
+Expected<PeerOption> parseNic(const std::string& text, std::string_view name) {
+  const std::size_t colon = name.find(':');
+  const auto port = colon == std::string_view::npos ? std::optional<std::uint64_t>(1)
+                                                    : parseDecimal(name.substr(colon + 1));
+  const std::string_view device = name.substr(0, colon);
+  if(device.empty() || !port || *port < 1 || *port > std::numeric_limits<std::uint8_t>::max())
+    return badValue(
+        fmt::format("{} is no RDMA device: it is verbs: and a name that 'rdma link' shows, and may "
+                    "have a port from 1 on behind it, such as verbs:mlx5_0:1",
+                    quote(text)));
+  return PeerOption{.text = text,
+                    .nic =
+                        NicOption{.device = std::string(device), .port = static_cast<std::uint8_t>(*port)}};
+}
+
 } // namespace
 
 RdmaGpuBufferConfig BufferOptions::config() const {
@@ -101,23 +117,25 @@ Expected<GpuSelector> parseGpu(const std::string& text) {
 
 Expected<PeerOption> parsePeer(const std::string& text) {
   constexpr std::string_view trickyPeer = "software:";
+  constexpr std::string_view nicPeer = "verbs:";
   if(text == "software")
     return PeerOption{};
   if(text.starts_with(trickyPeer))
     return parseSoftwarePeer(text, std::string_view(text).substr(trickyPeer.size()));
+  if(text.starts_with(nicPeer))
+    return parseNic(text, std::string_view(text).substr(nicPeer.size()));
   constexpr std::string_view blockPeer = "block:";
   if(text.starts_with(blockPeer) && text.size() > blockPeer.size())
-    return PeerOption{.text = text, .present = false, .block = text.substr(blockPeer.size())};
-  for(const std::string_view kind : {"v4l2:", "verbs:"}) {
-    if(text.starts_with(kind))
-      return PeerOption{.text = text, .present = false};
-  }
-  return badValue(fmt::format("{} is no peer: it is software, or block:PATH for verify", quote(text)));
+    return PeerOption{.text = text, .block = text.substr(blockPeer.size())};
+  if(text.starts_with("v4l2:"))
+    return PeerOption{.text = text, .present = false};
+  return badValue(fmt::format("{} is no peer: it is software, verbs:DEVICE or block:PATH", quote(text)));
 }
 
-Failure absentPeer(const PeerOption& peer) {
+Failure absentPeer(const char* command, const PeerOption& peer, const char* present) {
   return {.kind = "Unsupported",
-          .message = fmt::format("--peer: this build has no peer {}: it has software", quote(peer.text))};
+          .message = fmt::format("--peer: {} has no peer {} in this build: it has {}", command,
+                                 quote(peer.text), present)};
 }
 
 void addApi(CLI::App& app, RdmaGpuApi& api) {
@@ -141,8 +159,7 @@ void noteUnusedGpu(const char* command, const GpuSelector& gpu, const RdmaGpuBuf
 void addGpu(CLI::App& app, GpuSelector& gpu) {
   addParsed(
       app, "--gpu", gpu, parseGpu,
-      "Which GPU, by its number in the API or by PCI address such as 65:00.0 (default: the API's first); "
-      "pci-p2p: which device's memory")
+      "Which GPU, by its number in the API or by PCI address such as 65:00.0 (default: the API's first)")
       ->type_name("N|PCI")
       ->group("Slots");
 }
@@ -210,19 +227,36 @@ void addPeer(CLI::App& app, PeerOption& peer) {
   };
   addParsed(
       app, "--peer", peer, parse,
-      "The device on the other side of the slots: software (the default), which runs on the CPU, or "
-      "block:PATH, a block device such as block:/dev/nvme0n1, whose own DMA engine fills the slots with "
-      "what it holds, to be compared; it is only read, unless --overwrite is given")
+      "The device on the other side of the slots: software (the default), which runs on the CPU; or "
+      "verbs:DEVICE[:PORT], an RDMA NIC such as verbs:mlx5_0, by its own transfers; or block:PATH, a block "
+      "device such as block:/dev/nvme0n1, whose own DMA engine fills the slots with what it holds, to be "
+      "compared: it is only read, unless --overwrite is given")
       ->type_name("PEER");
+}
+
+void addGid(CLI::App& app, std::optional<std::uint32_t>& gid) {
+  const auto parse = [](const std::string& text) -> Expected<std::optional<std::uint32_t>> {
+    const auto index = parseCount(text, 0, std::numeric_limits<std::uint8_t>::max());
+    if(!index)
+      return index.error();
+    return std::optional{static_cast<std::uint32_t>(*index)};
+  };
+  addParsed(
+      app, "--gid", gid, parse,
+      "Which entry of the NIC's table of GIDs it sends from (default: one of RoCE v2, where it has one)")
+      ->type_name("N")
+      ->group("NIC");
 }
 
 void addStreamPeer(CLI::App& app, PeerOption& peer) {
   addParsed(
       app, "--peer", peer, parsePeer,
-      fmt::format("The device on the other side of the slots: software (the default), which runs on the "
-                  "CPU, and reaches a GPU's slots by its copy engine; software:tear@3 does that wrong at "
-                  "frame 3, to try the checks (one of {})",
-                  misbehaviourNames()))
+      fmt::format(
+          "The device on the other side of the slots: software (the default), which runs on the "
+          "CPU, and reaches a GPU's slots by its copy engine; software:tear@3 does that wrong at "
+          "frame 3, to try the checks (one of {}); v4l2:/dev/video0 captures from that device, as it is set "
+          "or with ,format=UYVY,size=1280x720,input=1,memory=user-pointer",
+          misbehaviourNames()))
       ->type_name("PEER")
       ->group("Transport");
 }

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -40,17 +41,24 @@ struct BufferOptions {
   RdmaGpuBufferConfig config() const;
 };
 
+/// An RDMA NIC.
+struct NicOption {
+  std::string device;
+  std::uint8_t port{1};
+};
+
 /// Which device stands on the other side of the slots.
 struct PeerOption {
   std::string text{"software"};
-  bool present{true};  ///< False: a kind that is known and not in this build, or not of this command.
-  std::string block{}; ///< The path of a block device, which `verify` has as a peer.
+  bool present{true};             ///< False: a kind that is known and that nothing here has.
+  std::optional<NicOption> nic{}; ///< Of "verbs:DEVICE".
+  std::string block{};            ///< Of "block:PATH": the path.
   Misbehaviour misbehaviour{};
   std::uint64_t misbehaveAt{};
 };
 
-/// The failure of naming a peer that is not in this build.
-Failure absentPeer(const PeerOption& peer);
+/// The failure of naming a peer that the command does not have; `present` is what it has.
+Failure absentPeer(const char* command, const PeerOption& peer, const char* present);
 
 void addApi(CLI::App& app, RdmaGpuApi& api);
 void addGpu(CLI::App& app, GpuSelector& gpu);
@@ -61,13 +69,14 @@ void addGpuPin(CLI::App& app, GpuPin& pin);
 void addSlots(CLI::App& app, std::uint32_t& slots);
 void addBytes(CLI::App& app, std::size_t& bytes);
 void addPeer(CLI::App& app, PeerOption& peer);
+void addGid(CLI::App& app, std::optional<std::uint32_t>& gid);
 /// The same for a peer that may do something wrong on purpose.
 void addStreamPeer(CLI::App& app, PeerOption& peer);
 void addJson(CLI::App& app, bool& json);
 
 Expected<RdmaGpuApi> parseApi(const std::string& text);
 Expected<GpuSelector> parseGpu(const std::string& text);
-/// "software", or "software:tear@3" for one that does something wrong on purpose.
+/// "software"; "software:tear@3" for one that does something wrong on purpose; "verbs:mlx5_0:1" for a NIC.
 Expected<PeerOption> parsePeer(const std::string& text);
 
 } // namespace rdmagpu::cli

@@ -3,7 +3,6 @@
 #include "frames/frame_reader.hpp"
 #include "frames/frame_writer.hpp"
 #include "interrupt.hpp"
-#include "json.hpp"
 #include "memory_text.hpp"
 #include "output.hpp"
 #include "stream/frame_sequence.hpp"
@@ -13,12 +12,13 @@
 #include "stream/run.hpp"
 #include "stream/stream_options.hpp"
 #include "stream/stream_slots.hpp"
+#include "stream_end.hpp"
 
+#include <rdmagpu/checksum.hpp>
 #include <rdmagpu/copy_queue.hpp>
 
 #include <fmt/core.h>
 
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -135,6 +135,12 @@ Step<SoftwarePeer> makePeer(const StreamOptions& options, FrameRate rate, const 
   return {.value = std::move(*peer)};
 }
 
+/// Whether a GPU can compare what lies in its memory. Trying has it compile its kernel before frames move.
+bool canCheckInPlace(const StreamOptions& options, const RdmaGpuBuffer& buffer, const CopyingGpu& gpu) {
+  const bool checks = options.check.kind != CheckMode::Kind::None && options.out.empty();
+  return gpu && !options.playout && checks && buffer.checksum(0, buffer.facts().frameBytes);
+}
+
 /// How many frames fit the memory that is free once the slots are there.
 std::uint64_t roomToPreload(std::size_t frameBytes) {
   RdmaGpuBufferConfig config;
@@ -145,11 +151,11 @@ std::uint64_t roomToPreload(std::size_t frameBytes) {
 }
 
 Step<std::unique_ptr<FrameFeed>> makeFeed(const StreamOptions& options, FrameReader& reader,
-                                          const SlotRing& ring, const CopyingGpu& gpu) {
+                                          const SlotRing& ring, const CopyingGpu& gpu, FrameHash hash) {
   if(!options.preload) {
     try {
       return {.value = std::make_unique<ReadAheadFeed>(FrameSequence(reader, options.rounds, options.frames),
-                                                       options.check, ring, stopFlag(), gpu)};
+                                                       options.check, ring, stopFlag(), gpu, hash)};
     } catch(const std::system_error& refused) {
       return {.failure = Failure{.kind = "OutOfMemory",
                                  .message = fmt::format("no thread can be started to read with: {}",
@@ -158,7 +164,7 @@ Step<std::unique_ptr<FrameFeed>> makeFeed(const StreamOptions& options, FrameRea
     }
   }
   auto feed = PreloadedFeed::load(reader, options.check, options.rounds, options.frames,
-                                  roomToPreload(reader.frameBytes()), gpu);
+                                  roomToPreload(reader.frameBytes()), gpu, hash);
   if(!feed)
     return {.failure = failureOf(feed.error())};
   return {.value = std::move(*feed)};
@@ -182,47 +188,6 @@ Proof proofOf(const RdmaGpuBuffer& buffer, bool playout, const CheckCounts& chec
   return proof;
 }
 
-/// The report, then what was wrong, and the exit code that says the same.
-int conclude(const StreamOptions& options, const StreamReport& report, std::optional<Failure> failure) {
-  for(auto& found : {mismatchFailure(report.check), faultFailure(report.frameProof)}) {
-    if(!failure)
-      failure = found;
-    else if(found)
-      printFailure("stream", *found);
-  }
-  if(failure)
-    printFailure("stream", *failure);
-  const int exitCode = report.interrupted ? 128 + stopSignal() : failure ? exitNo : exitDone;
-  if(options.json) {
-    Json json = toJson(report);
-    if(failure)
-      json["error"] = toJson(*failure);
-    return finishWith(jsonText(json), "stream", exitCode);
-  }
-  if(options.out != "-")
-    return finishWith(reportText(report), "stream", exitCode);
-  // The frames have standard output.
-  std::fputs(reportText(report).c_str(), stderr);
-  return exitCode;
-}
-
-/// Before anything was opened or allocated.
-StreamReport emptyReport(const StreamOptions& options) {
-  return {.input = options.input,
-          .peer = options.peer.text,
-          .playout = options.playout,
-          .policy = options.policy,
-          .onFault = options.proof};
-}
-
-/// The end of a stream whose frames never began to move. A signal is answered as it is later: with a report.
-int refuse(const StreamOptions& options, StreamReport report, const Failure& failure) {
-  report.interrupted = stopSignal() != 0;
-  if(report.interrupted)
-    return conclude(options, report, failure.kind == "Interrupted" ? std::nullopt : std::optional(failure));
-  return fail("stream", options.json, failure, failure.kind == "Usage" ? exitUsage : exitNo);
-}
-
 /// Moves the frames and completes the report.
 int moveFrames(const StreamOptions& options, StreamReport report, const StreamParts& parts) {
   StreamEnd end = options.playout ? runPlayout(parts) : runCapture(parts);
@@ -244,10 +209,12 @@ int moveFrames(const StreamOptions& options, StreamReport report, const StreamPa
 }
 
 int runStream(const StreamOptions& options) {
+  if(options.v4l2)
+    return runV4l2Stream(options);
   catchSignals();
   StreamReport report = emptyReport(options);
-  if(!options.peer.present)
-    return refuse(options, report, absentPeer(options.peer));
+  if(!options.peer.present || options.peer.nic || !options.peer.block.empty())
+    return refuse(options, report, absentPeer("stream", options.peer, "software"));
   auto reader = openInput(options);
   if(reader.failure)
     return refuse(options, report, *reader.failure);
@@ -278,10 +245,12 @@ int runStream(const StreamOptions& options) {
   auto out = openOutput(options, input);
   if(out.failure)
     return refuse(options, report, *out.failure);
-  const auto feed = makeFeed(options, input, ring, gpu);
+  const bool checksInPlace = canCheckInPlace(options, buffer, gpu);
+  const FrameHash hash = checksInPlace ? checksum : hashOf;
+  const auto feed = makeFeed(options, input, ring, gpu, hash);
   if(feed.failure)
     return refuse(options, report, *feed.failure);
-  FrameCheck check(**feed.value, options.check, options.buffer.slots);
+  FrameCheck check(**feed.value, options.check, options.buffer.slots, hash);
   Tally tally;
   return moveFrames(options, report,
                     {.buffer = buffer,
@@ -291,6 +260,7 @@ int runStream(const StreamOptions& options) {
                      .peer = *peer.value,
                      .feed = **feed.value,
                      .check = check,
+                     .checksInPlace = checksInPlace,
                      .tally = tally,
                      .out = *out.value ? &**out.value : nullptr,
                      .stop = stopFlag(),

@@ -1,185 +1,171 @@
 #include "command.hpp"
 #include "failure.hpp"
-#include "human.hpp"
 #include "json.hpp"
 #include "memory_text.hpp"
 #include "options.hpp"
 #include "output.hpp"
-#include "verify_block.hpp"
+#include "verify/block.hpp"
+#include "verify/nic.hpp"
+#include "verify/report.hpp"
+#include "verify/verify_options.hpp"
 
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 #include <rdmagpu/verify.hpp>
 
-#include <fmt/core.h>
-
-#include <algorithm>
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
+#include <variant>
 
 namespace rdmagpu::cli {
 namespace {
 
-struct VerifyCommand {
-  BufferOptions buffer;
-  PeerOption peer;
-  bool overwrite{};
-  bool json{};
-};
-
-const char* verdict(Answer answer) {
-  switch(answer) {
-  case Answer::Yes:
-    return "proven";
-  case Answer::No:
-    return "failed";
-  case Answer::Unknown:
-    return "not-tried";
-  }
-  return "?";
-}
-
-const char* name(Direction direction) { return direction == Direction::Write ? "write" : "read"; }
-
-std::string place(const VerifyFailure& failure) {
-  const std::string where = fmt::format("{} of slot {}", name(failure.direction), failure.slot);
-  if(failure.error.kind != Errc::None)
-    return where + ": " + failure.error.message();
-  if(failure.untouched)
-    return where + ": nothing arrived, although the peer reported success";
-  return fmt::format("{}: {} wrong bytes, the first at {}", where, failure.wrongBytes, failure.offset);
-}
-
-Json toJson(const VerifyFailure& failure) {
-  return {{"slot", failure.slot},
-          {"direction", name(failure.direction)},
-          {"offset", failure.offset},
-          {"wrong_bytes", failure.wrongBytes},
-          {"untouched", failure.untouched},
-          {"error", failure.error.kind == Errc::None
-                        ? Json()
-                        : cli::toJson(failureOf(failure.error, verifyConfigOptions))}};
-}
-
-Json toJson(const VerifyReport& report, RdmaGpuApi api) {
-  Json failures = Json::array();
-  for(const VerifyFailure& failure : report.failures)
-    failures.push_back(toJson(failure));
-  return {{"api", name(api)},
-          {"peer", report.peer},
-          {"slots", report.slots},
-          {"write", verdict(report.write)},
-          {"read", verdict(report.read)},
-          {"proof", cli::toJson(report.proof)},
-          {"failures", failures}};
-}
-
-std::string moverText(const BufferFacts& facts) {
-  return fmt::format("{}: this proves rdmagpu's own plumbing, and no third-party device", moverName(facts));
-}
-
-std::string toText(const VerifyReport& report, const BufferFacts& facts, const std::string& mover) {
-  return factLines({{"peer", report.peer},
-                    {"memory", memoryLine(facts)},
-                    {"write", fmt::format("{} (peer -> {} slots, checked on the memory's side)",
-                                          verdict(report.write), report.slots)},
-                    {"read", fmt::format("{} ({} slots -> peer, checked on the peer's side)",
-                                         verdict(report.read), report.slots)},
-                    {"moved by", report.proof.by == Agent::None ? "nothing was moved" : mover},
-                    {"proof", proofText(report.proof)}});
-}
-
-/// Empty when each direction is proven that was not left out.
-std::optional<Failure> failureOf(const VerifyReport& report, std::vector<std::string> hints) {
-  for(const Error& error : {report.writeError, report.readError}) {
-    if(error.kind != Errc::None && !isLeftOut(error))
-      return cli::failureOf(error, verifyConfigOptions);
-  }
-  if(report.write == Answer::Yes && (report.read == Answer::Yes || isLeftOut(report.readError)))
-    return {};
-  constexpr std::size_t mostListed = 8;
-  Failure failure{
-      .kind = "Mismatch", .message = "the slots do not hold what was sent", .hints = std::move(hints)};
-  const std::size_t shown = std::min(report.failures.size(), mostListed);
-  for(std::size_t i = 0; i < shown; ++i)
-    failure.message += "\n  " + place(report.failures[i]);
-  if(shown < report.failures.size())
-    failure.message += fmt::format("\n  ... {} more", report.failures.size() - shown);
-  return failure;
-}
-
-const std::vector<std::string> gpuHints{
-    "Run it with '--api host' too: where that is proven, look at the GPU's own errors with "
-    "'nvidia-smi -q -d ECC' and 'dmesg | grep -iE \"nvrm|xid\"'."};
-
-/// What the peer did, and who it was.
+/// What a peer did, and who it was.
 struct Outcome {
   VerifyReport report;
-  std::string mover;
-  std::vector<std::string> hints;
+  PeerFacts peer;
   std::optional<BlockPeer> block{}; ///< The report has its name.
 };
+using Proven = std::variant<Outcome, Failure>;
 
-Result<Outcome> verifySoftware(const RdmaGpuBuffer& buffer) {
+Failure notDone(const Error& error) { return failureOf(error, verifyConfigOptions); }
+
+Proven proveSoftware(const RdmaGpuBuffer& buffer) {
   auto report = verify(buffer);
   if(!report)
-    return report.error();
+    return notDone(report.error());
   if(report->proof.by == Agent::CopyEngine)
     report->proof.by = moverOf(buffer.facts()); // a software device has none
-  return Outcome{.report = *std::move(report), .mover = moverText(buffer.facts()), .hints = gpuHints};
+  return Outcome{.report = *std::move(report), .peer = softwareFacts(buffer.facts())};
 }
 
-Result<Outcome> verifyBlock(const RdmaGpuBuffer& buffer, const VerifyCommand& options) {
+Proven proveNic(const RdmaGpuBuffer& buffer, Nic& nic) {
+  if(auto refused = nic.attach(buffer))
+    return *std::move(refused);
+  auto report = verify(buffer, nic.peer());
+  if(!report)
+    return notDone(report.error());
+  report->proof.registered = Answer::Yes;
+  if(auto untold = nic.finish(*report))
+    return *std::move(untold);
+  const PeerFacts facts = factsOf(nic.facts(), report->proof.by);
+  return Outcome{.report = *std::move(report), .peer = facts};
+}
+
+Proven proveBlock(const RdmaGpuBuffer& buffer, const VerifyOptions& options) {
   auto peer = openBlockPeer(buffer, options.peer.block, options.overwrite);
   if(!peer)
-    return peer.error();
+    return notDone(peer.error());
   auto report = verify(buffer, *peer);
   if(!report)
-    return report.error();
-  return Outcome{.report = *std::move(report),
-                 .mover = blockMover(*peer),
-                 .hints = lostBytesHints(buffer.facts()),
-                 .block = *std::move(peer)};
+    return notDone(report.error());
+  const PeerFacts facts{.mover = blockMover(*peer), .hints = lostBytesHints(buffer.facts())};
+  return Outcome{.report = *std::move(report), .peer = facts, .block = *std::move(peer)};
 }
 
-int show(const Outcome& outcome, const RdmaGpuBuffer& buffer, bool asJson) {
-  const auto failure = failureOf(outcome.report, outcome.hints);
+int show(const VerifyOptions& options, const RdmaGpuBuffer& buffer, const Proven& proven) {
+  if(const Failure* failed = std::get_if<Failure>(&proven))
+    return fail("verify", options.json, *failed);
+  const Outcome& outcome = *std::get_if<Outcome>(&proven);
+  const auto failure = failureOf(outcome.report, outcome.peer);
   if(failure)
     printFailure("verify", *failure);
   const int exitCode = failure ? exitNo : exitDone;
-  if(!asJson)
-    return finishWith(toText(outcome.report, buffer.facts(), outcome.mover), "verify", exitCode);
-  Json json = toJson(outcome.report, buffer.backend());
+  if(!options.json)
+    return finishWith(toText(outcome.report, buffer.facts(), outcome.peer), "verify", exitCode);
+  Json json = toJson(outcome.report, buffer.backend(), outcome.peer);
   if(outcome.block)
     addBlockPeer(json, *outcome.block, buffer.slot(0).size);
   if(failure)
-    json["error"] = cli::toJson(*failure);
+    json["error"] = toJson(*failure);
   return finishWith(jsonText(json), "verify", exitCode);
 }
 
-int runVerify(const VerifyCommand& options) {
-  const bool block = !options.peer.block.empty();
-  if(!block && !options.peer.present)
-    return fail("verify", options.json, absentPeer(options.peer));
-  if(!block && options.overwrite)
+int serve(const VerifyOptions& options, Nic& nic) {
+  const auto served = nic.serve(*options.listen);
+  if(const Failure* failed = std::get_if<Failure>(&served))
+    return fail("verify", options.json, *failed);
+  const NicService& service = *std::get_if<NicService>(&served);
+  const auto failure = failureOf(service);
+  if(failure)
+    printFailure("verify", *failure);
+  const int exitCode = failure ? exitNo : exitDone;
+  if(!options.json)
+    return finishWith(toText(service), "verify", exitCode);
+  Json json = toJson(service);
+  if(failure)
+    json["error"] = toJson(*failure);
+  return finishWith(jsonText(json), "verify", exitCode);
+}
+
+/// What is wrong with options that go with others only; null when nothing is.
+const char* contradiction(const VerifyOptions& options) {
+  if((options.gid || options.to || options.listen) && !options.peer.nic)
+    return "--gid, --to and --listen are for --peer verbs:DEVICE";
+  if(options.overwrite && options.peer.block.empty())
+    return "--overwrite: only --peer block:PATH has something to overwrite";
+  if(options.to && options.listen)
+    return "--to and --listen do not go together: the slots are on the host that says --to";
+  return nullptr;
+}
+
+int runVerify(const VerifyOptions& options) {
+  if(const char* wrong = contradiction(options))
+    return fail("verify", options.json, usageFailure("verify", wrong), exitUsage);
+  if(!options.peer.present)
     return fail("verify", options.json,
-                usageFailure("verify", "--overwrite: only --peer block:PATH has something to overwrite"),
-                exitUsage);
+                absentPeer("verify", options.peer, "software, verbs:DEVICE and block:PATH"));
+  std::unique_ptr<Nic> nic;
+  if(options.peer.nic) {
+    auto opened = Nic::open(options);
+    if(const Failure* refused = std::get_if<Failure>(&opened))
+      return fail("verify", options.json, *refused);
+    nic = std::move(*std::get_if<std::unique_ptr<Nic>>(&opened));
+  }
+  if(options.listen)
+    return serve(options, *nic);
   RdmaGpuBufferConfig config = options.buffer.config();
-  // What a peer on the CPU, and the kernel for its drives, can reach.
-  config.accepts = {HandoffKind::HostPointer, HandoffKind::PciMapping};
+  if(!nic) // what a peer on the CPU, and the kernel for its drives, can reach
+    config.accepts = {HandoffKind::HostPointer, HandoffKind::PciMapping};
   const auto buffer = RdmaGpuBuffer::make(config);
   if(!buffer)
     return fail(
         "verify", options.json,
         allocationFailure(buffer.error(), options.buffer.api, options.buffer.slots, verifyConfigOptions));
   noteUnusedGpu("verify", options.buffer.gpu, *buffer);
-  const auto outcome = block ? verifyBlock(*buffer, options) : verifySoftware(*buffer);
-  if(!outcome)
-    return fail("verify", options.json, cli::failureOf(outcome.error(), verifyConfigOptions));
-  return show(*outcome, *buffer, options.json);
+  if(nic)
+    return show(options, *buffer, proveNic(*buffer, *nic));
+  return show(options, *buffer,
+              options.peer.block.empty() ? proveSoftware(*buffer) : proveBlock(*buffer, options));
+}
+
+void addHosts(CLI::App& app, VerifyOptions& options) {
+  const auto host = [](const std::string& text) -> Expected<std::optional<HostPort>> {
+    auto parsed = parseHostPort(text);
+    if(!parsed)
+      return parsed.error();
+    return std::optional{*std::move(parsed)};
+  };
+  addParsed(app, "--to", options.to, host,
+            "Another host, where verify --listen waits (TCP port 18516 by default): its NIC moves the bytes")
+      ->type_name("HOST[:PORT]")
+      ->group("NIC");
+  const auto take = [&options](const std::string& text) {
+    options.listen.emplace();
+    if(text.empty() || text == "true")
+      return;
+    auto parsed = parseListen(text);
+    if(!parsed)
+      throw CLI::ValidationError("--listen", parsed.error().message);
+    options.listen = *std::move(parsed);
+  };
+  app.add_option_function<std::string>(
+         "--listen", take,
+         "Wait for one verify --to of another host, and move the bytes of its slots: this host needs none. "
+         "Whoever can reach the port is served")
+      ->expected(0)
+      ->type_name("[=[ADDR:]PORT]")
+      ->group("NIC");
 }
 
 } // namespace
@@ -187,8 +173,10 @@ int runVerify(const VerifyCommand& options) {
 Command addVerify(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "verify", "Prove that a peer's writes arrive and its reads are right, slot by slot");
-  const auto options = std::make_shared<VerifyCommand>();
+  const auto options = std::make_shared<VerifyOptions>();
   addPeer(*app, options->peer);
+  addGid(*app, options->gid);
+  addHosts(*app, *options);
   app->add_flag(
       "--overwrite", options->overwrite,
       "block:PATH: have both directions proven; the first bytes of the device, as many as a slot has, "
@@ -201,6 +189,9 @@ Command addVerify(CLI::App& program) {
   addJson(*app, options->json);
   app->footer("Examples:\n  rdmagpu verify\n  rdmagpu verify --api host --slots 64 --bytes 1M --json\n"
               "  rdmagpu verify --api cuda\n"
+              "  rdmagpu verify --peer verbs:mlx5_0 --api cuda\n"
+              "  rdmagpu verify --peer verbs:mlx5_0 --listen      (on host B)\n"
+              "  rdmagpu verify --peer verbs:mlx5_0 --to B        (on host A)\n"
               "  rdmagpu verify --api pci-p2p --gpu 03:00.0 --peer block:/dev/nvme1n1\n"
               "Exit status: 0 both directions are proven, or the one that a device can prove\n"
               "which is only read; 1 they are not.");

@@ -1,6 +1,6 @@
 include(CMakePackageConfigHelpers)
 
-install(TARGETS rdmagpu EXPORT rdmagpuTargets
+install(TARGETS rdmagpu rdmagpu_c EXPORT rdmagpuTargets
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -24,7 +24,8 @@ install(FILES ${PROJECT_BINARY_DIR}/rdmagpuConfig.cmake ${PROJECT_BINARY_DIR}/rd
 # pkg-config learns the prefix from where it finds the file, so that an install tree may be moved.
 file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/rdmagpu.pc.in ${PROJECT_BINARY_DIR}/rdmagpu.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/rdmagpu.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(cmake/rdmagpu-c.pc.in ${PROJECT_BINARY_DIR}/rdmagpu-c.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/rdmagpu.pc ${PROJECT_BINARY_DIR}/rdmagpu-c.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(TARGET rdmagpu_verbs)
   configure_file(cmake/rdmagpu-verbs.pc.in ${PROJECT_BINARY_DIR}/rdmagpu-verbs.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/rdmagpu-verbs.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -26,13 +26,21 @@ _rdmagpu() {
   --rate) COMPREPLY=($(compgen -W "max input 25 29.97 50 59.94 60" -- "$current")) && return ;;
   --mode) COMPREPLY=($(compgen -W "fifo newest" -- "$current")) && return ;;
   --check) COMPREPLY=($(compgen -W "all sample:30 none" -- "$current")) && return ;;
-  --peer) COMPREPLY=($(compgen -W "software" -- "$current")) && return ;;
+  --peer)
+    local peers=software device
+    if [[ $command == verify ]]; then
+      for device in /sys/class/infiniband/*; do
+        [[ -e $device ]] && peers+=" verbs:${device##*/}"
+      done
+    fi
+    COMPREPLY=($(compgen -W "$peers" -- "$current")) && return
+    ;;
   --out)
     compopt -o filenames
     COMPREPLY=($(compgen -f -- "$current"))
     return
     ;;
-  --slots | --bytes | --gpu | --peer-pci | --node | --frames) return ;;
+  --slots | --bytes | --gpu | --peer-pci | --node | --frames | --gid | --to) return ;;
   esac
 
   local options
@@ -46,7 +54,7 @@ _rdmagpu() {
     options="--help --pix --size --bytes --frames --preload --loop --api --slots --gpu --cuda-memory --pin-gpu
       --playout --staged --proof --rate --mode --peer --check --out --json"
     ;;
-  verify) options="--help --peer --overwrite --api --slots --bytes --gpu --cuda-memory --json" ;;
+  verify) options="--help --peer --overwrite --gid --to --listen --api --slots --bytes --gpu --cuda-memory --json" ;;
   *) options="--help --version list alloc stream verify" ;;
   esac
   if [[ $command == stream && $current != -* ]]; then

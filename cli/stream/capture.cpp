@@ -30,7 +30,7 @@ class Consumer {
 public:
   explicit Consumer(const StreamParts& parts) : m_parts(parts), m_bytes(parts.buffer.facts().frameBytes) {
     // The newest frame is worth nothing later.
-    const bool several = parts.gpu && parts.ring.policy() == RingPolicy::Fifo;
+    const bool several = parts.gpu && !checksInPlace() && parts.ring.policy() == RingPolicy::Fifo;
     for(std::size_t i = 0; i < (several ? framesFromGpu : 1); ++i)
       m_memory.emplace_back(m_bytes, parts.gpu);
   }
@@ -100,6 +100,8 @@ private:
     }
     if(!m_parts.out && !m_parts.check.checks(frame.sequence))
       return pass(frame);
+    if(checksInPlace())
+      return checkInPlace(frame);
     if(m_taken.size() == m_memory.size()) {
       if(auto failure = finishOldest())
         return failure;
@@ -112,6 +114,21 @@ private:
     taken.copy = *std::move(copy);
     m_taken.push_back(std::move(taken));
     return m_memory.size() == 1 ? finishOldest() : std::nullopt;
+  }
+
+  bool checksInPlace() const noexcept { return m_parts.checksInPlace && !m_parts.out; }
+
+  std::optional<Failure> checkInPlace(const RingFrame& frame) {
+    const Taken taken{.frame = frame, .bytes = {m_memory.front().data(), std::min(frame.bytes, m_bytes)}};
+    if(const auto flushed = m_parts.buffer.flushPeerWrites(); !flushed)
+      return failureOf(flushed.error());
+    const auto sum = m_parts.buffer.checksum(frame.slot, taken.bytes.size());
+    if(!sum)
+      return failureOf(sum.error());
+    m_parts.tally.add(frame.bytes, frame.timestamp);
+    m_parts.check.checkHash(frame.sequence, frame.slot, *sum, taken.bytes, [&] { return readAgain(taken); });
+    m_parts.ring.release(frame.slot);
+    return {};
   }
 
   /// A frame that nobody looks at.

@@ -1,7 +1,5 @@
 #include "stream/frame_check.hpp"
 
-#include "stream/hash.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -23,21 +21,6 @@ bool endsOtherwise(std::span<const std::byte> source, std::span<const std::byte>
   return !std::ranges::equal(source.last(tail), bytes.last(tail));
 }
 
-/// Looks again for a short while; a frame's time at the slowest usual rate and a little more.
-bool comesLate(const SourceFrame& source, std::span<const std::byte> bytes,
-               const FrameCheck::Reread& reread) {
-  constexpr int looks = 10;
-  constexpr std::chrono::milliseconds between{5};
-  for(int i = 0; reread && i < looks; ++i) {
-    if(!reread())
-      return false;
-    if(hashOf(bytes) == source.hash)
-      return true;
-    std::this_thread::sleep_for(between);
-  }
-  return false;
-}
-
 } // namespace
 
 const char* name(Damage damage) noexcept {
@@ -57,23 +40,33 @@ const char* name(Damage damage) noexcept {
 void FrameCheck::check(std::uint64_t sequence, std::uint32_t slot, std::span<const std::byte> bytes,
                        const Reread& reread) {
   const auto source = m_feed.source(sequence);
-  if(!m_mode.checks(sequence)) {
+  if(m_mode.checks(sequence))
+    compare(source, {.frame = sequence, .slot = slot}, m_hash(bytes), bytes, reread);
+  else
     m_heldBefore[slot].reset();
-    return;
-  }
+}
+
+void FrameCheck::checkHash(std::uint64_t sequence, std::uint32_t slot, std::uint64_t hash,
+                           std::span<const std::byte> bytes, const Reread& read) {
+  const auto source = m_feed.source(sequence);
+  const bool bytesMatter = source && source->hash != hash;
+  if(bytesMatter && !read())
+    bytes = {};
+  compare(source, {.frame = sequence, .slot = slot}, hash, bytes, read);
+}
+
+void FrameCheck::compare(std::optional<SourceFrame> source, Mismatch found, std::uint64_t hash,
+                         std::span<const std::byte> bytes, const Reread& reread) {
   ++m_counts.checked;
-  const std::uint64_t hash = hashOf(bytes);
   if(!source) {
     // A number that no frame had: nothing of it is right.
-    mismatch({.frame = sequence, .slot = slot});
+    mismatch(found);
   } else if(hash != source->hash) {
-    const std::size_t offset = firstDifference(source->bytes, bytes);
-    mismatch({.frame = sequence,
-              .slot = slot,
-              .offset = offset,
-              .damage = judge(*source, bytes, hash, slot, offset, reread)});
+    found.offset = firstDifference(source->bytes, bytes);
+    found.damage = judge(*source, bytes, hash, found.slot, found.offset, reread);
+    mismatch(found);
   }
-  m_heldBefore[slot] = hash;
+  m_heldBefore[found.slot] = hash;
 }
 
 Damage FrameCheck::judge(const SourceFrame& source, std::span<const std::byte> bytes, std::uint64_t hash,
@@ -85,6 +78,21 @@ Damage FrameCheck::judge(const SourceFrame& source, std::span<const std::byte> b
   if(m_counts.mismatches < mostListed && comesLate(source, bytes, reread))
     return Damage::Late;
   return torn ? Damage::Torn : Damage::Other;
+}
+
+/// Looks again for a short while; a frame's time at the slowest usual rate and a little more.
+bool FrameCheck::comesLate(const SourceFrame& source, std::span<const std::byte> bytes,
+                           const Reread& reread) const {
+  constexpr int looks = 10;
+  constexpr std::chrono::milliseconds between{5};
+  for(int i = 0; reread && i < looks; ++i) {
+    if(!reread())
+      return false;
+    if(m_hash(bytes) == source.hash)
+      return true;
+    std::this_thread::sleep_for(between);
+  }
+  return false;
 }
 
 void FrameCheck::mismatch(Mismatch mismatch) {

@@ -1,6 +1,7 @@
 #pragma once
 #include "parse/check_mode.hpp"
 #include "stream/frame_feed.hpp"
+#include "stream/hash.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -44,8 +45,9 @@ class FrameCheck {
 public:
   static constexpr std::size_t mostListed = 8;
 
-  FrameCheck(FrameFeed& feed, CheckMode mode, std::uint32_t slots)
-      : m_feed(feed), m_mode(mode), m_heldBefore(slots) {}
+  /// `hash` is the one that the feed has.
+  FrameCheck(FrameFeed& feed, CheckMode mode, std::uint32_t slots, FrameHash hash = hashOf)
+      : m_feed(feed), m_mode(mode), m_hash(hash), m_heldBefore(slots) {}
 
   bool checks(std::uint64_t sequence) const noexcept { return m_mode.checks(sequence); }
 
@@ -56,16 +58,25 @@ public:
   /// one that answers false, nothing is found to be late.
   void check(std::uint64_t sequence, std::uint32_t slot, std::span<const std::byte> bytes,
              const Reread& reread);
+  /// The same where the hash was computed in the slot: `read` gets the bytes of a frame that is to be looked
+  /// at more closely.
+  void checkHash(std::uint64_t sequence, std::uint32_t slot, std::uint64_t hash,
+                 std::span<const std::byte> bytes, const Reread& read);
 
   const CheckCounts& counts() const noexcept { return m_counts; }
 
 private:
+  /// Of a frame that is checked.
+  void compare(std::optional<SourceFrame> source, Mismatch found, std::uint64_t hash,
+               std::span<const std::byte> bytes, const Reread& reread);
   void mismatch(Mismatch mismatch);
   Damage judge(const SourceFrame& source, std::span<const std::byte> bytes, std::uint64_t hash,
                std::uint32_t slot, std::size_t offset, const Reread& reread) const;
+  bool comesLate(const SourceFrame& source, std::span<const std::byte> bytes, const Reread& reread) const;
 
   FrameFeed& m_feed;
   const CheckMode m_mode;
+  const FrameHash m_hash;
   std::vector<std::optional<std::uint64_t>> m_heldBefore; ///< By slot: the hash of what was last in it.
   CheckCounts m_counts;
 };

@@ -14,7 +14,7 @@ namespace rdmagpu::cli {
 /// A frame as the input gave it.
 struct SourceFrame {
   std::span<const std::byte> bytes;
-  std::uint64_t hash{}; ///< XXH3, 64 bits.
+  std::uint64_t hash{}; ///< By the feed's FrameHash.
 };
 
 /// The frames of an input for both ends of a stream: whoever fills the slots gets them one after the other

@@ -1,7 +1,6 @@
 #include "stream/preloaded_feed.hpp"
 
 #include "stream/frame_sequence.hpp"
-#include "stream/hash.hpp"
 
 #include <fmt/core.h>
 
@@ -12,7 +11,8 @@ namespace rdmagpu::cli {
 
 Expected<std::unique_ptr<PreloadedFeed>> PreloadedFeed::load(FrameReader& reader, CheckMode check,
                                                              std::uint64_t rounds, std::uint64_t frames,
-                                                             std::uint64_t room, const CopyingGpu& gpu) {
+                                                             std::uint64_t room, const CopyingGpu& gpu,
+                                                             FrameHash hash) {
   std::unique_ptr<PreloadedFeed> feed(new PreloadedFeed(reader.frameBytes()));
   FrameSequence once(reader, 1, frames);
   for(;;) {
@@ -30,7 +30,7 @@ Expected<std::unique_ptr<PreloadedFeed>> PreloadedFeed::load(FrameReader& reader
               "leave --preload away, or limit it with --frames",
               room, feed->m_frameBytes)};
     if(check.kind != CheckMode::Kind::None)
-      frame.hash = hashOf(feed->bytes(frame));
+      frame.hash = hash(feed->bytes(frame));
     feed->m_frames.push_back(std::move(frame));
   }
   const std::uint64_t count = feed->m_frames.size();

@@ -3,6 +3,7 @@
 #include "parse/check_mode.hpp"
 #include "stream/frame_feed.hpp"
 #include "stream/frame_memory.hpp"
+#include "stream/hash.hpp"
 
 #include <cstdint>
 #include <limits>
@@ -18,7 +19,8 @@ public:
   /// Reads the input to its end or to `frames`, whichever is first. More than `room` frames are refused.
   static Expected<std::unique_ptr<PreloadedFeed>> load(FrameReader& reader, CheckMode check,
                                                        std::uint64_t rounds, std::uint64_t frames,
-                                                       std::uint64_t room, const CopyingGpu& gpu = {});
+                                                       std::uint64_t room, const CopyingGpu& gpu = {},
+                                                       FrameHash hash = hashOf);
 
   std::span<const std::byte> next() override;
   std::size_t framesKept() const noexcept override { return std::numeric_limits<std::size_t>::max(); }

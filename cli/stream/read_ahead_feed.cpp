@@ -1,7 +1,5 @@
 #include "stream/read_ahead_feed.hpp"
 
-#include "stream/hash.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <new>
@@ -19,12 +17,13 @@ constexpr std::chrono::milliseconds lookAtFlag{100};
 } // namespace
 
 ReadAheadFeed::ReadAheadFeed(FrameSequence input, CheckMode check, const SlotRing& ring,
-                             std::atomic<bool>& stop, const CopyingGpu& gpu)
+                             std::atomic<bool>& stop, const CopyingGpu& gpu, FrameHash hash)
     : m_input(input),
       m_check(check),
       m_ring(ring),
       m_stop(stop),
       m_gpu(gpu),
+      m_hash(hash),
       m_kept(gpu ? framesBeingCopied : 0),
       m_frameBytes(input.frameBytes()),
       m_mostFrames(ring.slotCount() + framesBesideSlots + m_kept),
@@ -61,7 +60,7 @@ void ReadAheadFeed::run() try {
       return finish({});
     frame->sequence = sequence;
     if(m_check.checks(sequence))
-      frame->hash = hashOf(view(*frame).bytes);
+      frame->hash = m_hash(view(*frame).bytes);
     const Lock lock(m_mutex);
     m_read.push_back(*std::move(frame));
     m_changed.notify_all();

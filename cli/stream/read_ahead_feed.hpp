@@ -3,6 +3,7 @@
 #include "stream/frame_feed.hpp"
 #include "stream/frame_memory.hpp"
 #include "stream/frame_sequence.hpp"
+#include "stream/hash.hpp"
 
 #include <rdmagpu/slot_ring.hpp>
 
@@ -28,7 +29,7 @@ public:
   /// The sequence's reader, the ring and the flag are borrowed. The flag ends every wait here; the
   /// destructor sets it, because a read that blocks looks at nothing else.
   ReadAheadFeed(FrameSequence input, CheckMode check, const SlotRing& ring, std::atomic<bool>& stop,
-                const CopyingGpu& gpu = {});
+                const CopyingGpu& gpu = {}, FrameHash hash = hashOf);
   ~ReadAheadFeed() override;
   ReadAheadFeed(const ReadAheadFeed&) = delete;
   ReadAheadFeed& operator=(const ReadAheadFeed&) = delete;
@@ -68,6 +69,7 @@ private:
   const SlotRing& m_ring;
   std::atomic<bool>& m_stop;
   const CopyingGpu m_gpu;
+  const FrameHash m_hash;
   const std::size_t m_kept;
   const std::size_t m_frameBytes;
   const std::size_t m_mostFrames;

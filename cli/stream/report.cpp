@@ -31,6 +31,13 @@ std::string framesText(const StreamReport& report) {
                      report.interrupted ? ", then interrupted" : "");
 }
 
+std::string dropsText(const StreamReport& report) {
+  if(!report.device)
+    return fmt::format("{}", report.ring.drops);
+  return fmt::format("{} ({} lost by the device, {} damaged), {} timeouts", report.ring.drops,
+                     report.device->lost, report.device->faulty, report.device->timeouts);
+}
+
 std::string throughputText(const StreamReport& report) {
   if(report.nanoseconds == 0)
     return "not measured";
@@ -146,7 +153,48 @@ std::string pathText(const StreamReport& report) {
                      report.failedOver ? ", then staged through slots of the peer's" : "");
 }
 
+const char* whoMoves(const StreamReport& report) {
+  return report.device && !report.staging ? name(Agent::Device) : name(moverOf(*report.memory));
+}
+
+std::string deviceText(const DeviceReport& device) {
+  const std::string rate = device.rate.numerator == 0 || device.rate.denominator == 0
+                               ? ""
+                               : fmt::format(", {}/{} fps", device.rate.numerator, device.rate.denominator);
+  std::string text =
+      fmt::format("{} {}x{}, {} bytes a frame, {} a line{}; slots by {}", device.format, device.width,
+                  device.height, device.frameBytes, device.bytesPerLine, rate, device.memory);
+  if(device.fallback.kind != Errc::None)
+    text += fmt::format("\nnot the program's: {}", device.fallback.message());
+  if(device.memoryReason.kind != Errc::None)
+    text += fmt::format("\nnot as dma-bufs: {}", device.memoryReason.message());
+  return text;
+}
+
+Json deviceAsJson(const StreamReport& report) {
+  if(!report.device)
+    return {};
+  const DeviceReport& device = *report.device;
+  const auto orNull = [](const Error& error) {
+    return error.kind == Errc::None ? Json() : Json(error.message());
+  };
+  return {{"format", device.format},
+          {"width", device.width},
+          {"height", device.height},
+          {"bytes_per_line", device.bytesPerLine},
+          {"frame_bytes", device.frameBytes},
+          {"rate", {device.rate.numerator, device.rate.denominator}},
+          {"memory", device.memory},
+          {"memory_reason", orNull(device.memoryReason)},
+          {"fallback", orNull(device.fallback)},
+          {"lost", device.lost},
+          {"faulty", device.faulty},
+          {"timeouts", device.timeouts}};
+}
+
 std::string moverText(const StreamReport& report) {
+  if(report.device && !report.staging)
+    return "the device, by its driver";
   std::string mover = moverName(*report.memory);
   if(onGpu(*report.memory) && moverOf(*report.memory) == Agent::Software)
     return mover;
@@ -162,16 +210,19 @@ double StreamReport::framesPerSecond() const noexcept { return perSecond(totals.
 
 std::string reportText(const StreamReport& report) {
   const std::string proof = proofText(report.proof);
+  const std::string device = report.device ? deviceText(*report.device) : "";
   std::vector<std::pair<std::string, std::string>> lines{
       {"input", report.input},
       {"direction", directionText(report)},
       {"frames", framesText(report)},
-      {"drops", fmt::format("{}", report.ring.drops)},
+      {"drops", dropsText(report)},
       {"underruns", fmt::format("{}", report.ring.underruns)},
       {"throughput", throughputText(report)},
       {"latency", latencyText(report.latency)},
       {"memory", report.memory ? memoryLine(*report.memory) : "none yet"},
   };
+  if(report.device)
+    lines.insert(lines.begin() + 1, {"device", device});
   if(const auto ring = report.memory ? ringText(*report.memory) : std::nullopt)
     lines.emplace_back("ring", *ring);
   if(report.staging) {
@@ -189,7 +240,7 @@ std::string reportText(const StreamReport& report) {
 Json toJson(const StreamReport& report) {
   return {{"api", report.memory ? Json(name(report.memory->api)) : Json()},
           {"path", report.memory ? Json(name(staged(report) ? SlotPath::Staged : SlotPath::Direct)) : Json()},
-          {"moved_by", report.memory ? Json(name(moverOf(*report.memory))) : Json()},
+          {"moved_by", report.memory ? Json(whoMoves(report)) : Json()},
           {"proof", toJson(report.proof)},
           {"direction", report.playout ? "playout" : "capture"},
           {"input", report.input},
@@ -209,6 +260,7 @@ Json toJson(const StreamReport& report) {
           {"bytes_per_second", report.bytesPerSecond()},
           {"latency_ns", latencyAsJson(report.latency)},
           {"interrupted", report.interrupted},
+          {"device", deviceAsJson(report)},
           {"first_mismatches", mismatchList(report.check)},
           {"facts", report.memory ? toJson(*report.memory) : Json()},
           {"peer_facts", report.staging ? toJson(report.staging->peer) : Json()},

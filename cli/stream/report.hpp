@@ -7,6 +7,7 @@
 
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 #include <rdmagpu/slot_ring.hpp>
+#include <rdmagpu/software_peer.hpp>
 #include <rdmagpu/staged_buffer.hpp>
 
 #include <cstdint>
@@ -14,6 +15,22 @@
 #include <string>
 
 namespace rdmagpu::cli {
+
+/// A device that makes the frames.
+struct DeviceReport {
+  std::string format; ///< Its four letters.
+  std::uint32_t width{};
+  std::uint32_t height{};
+  std::uint32_t bytesPerLine{};
+  std::uint32_t frameBytes{};
+  FrameRate rate{};     ///< 0 where the device does not say.
+  std::string memory;   ///< How it has the slots.
+  Error memoryReason{}; ///< Why not as dma-bufs; kind None when it has, or was not to.
+  Error fallback{};     ///< Why it has not the program's slots; kind None when it has, or was not to.
+  std::uint64_t lost{}; ///< By the device. They are drops, too.
+  std::uint64_t faulty{};
+  std::uint64_t timeouts{};
+};
 
 /// What `stream` has to say at its end, however it came to it.
 struct StreamReport {
@@ -33,6 +50,7 @@ struct StreamReport {
   RingCounters ring{};
   std::int64_t nanoseconds{};
   bool interrupted{};
+  std::optional<DeviceReport> device{}; ///< Empty: the frames are the input's.
 
   double bytesPerSecond() const noexcept;
   double framesPerSecond() const noexcept;

@@ -28,6 +28,7 @@ struct StreamParts {
   SoftwarePeer& peer;
   FrameFeed& feed;
   FrameCheck& check;
+  bool checksInPlace{}; ///< Frames are compared by the checksum() of their slot; capture only.
   Tally& tally;
   FrameWriter* out{}; ///< Null: frames are not written.
   std::atomic<bool>& stop;
@@ -41,7 +42,7 @@ struct StreamEnd {
 
 /// The peer writes the feed's frames into the slots; this thread takes each, reads it back through the queue,
 /// checks it and writes it out. Of a GPU's slots it reads only what is checked or written out, several at a
-/// time.
+/// time; with `checksInPlace` and nothing to write out, only what is wrong.
 StreamEnd runCapture(const StreamParts& parts);
 
 /// This thread uploads the feed's frames into the slots; the peer reads each, and on its thread it is checked

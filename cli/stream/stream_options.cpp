@@ -25,10 +25,11 @@ Expected<RingPolicy> parsePolicy(const std::string& text) {
 Expected<std::uint64_t> parseFrameCount(const std::string& text) { return parseCount(text, 1, endless - 1); }
 
 void addInput(CLI::App& app, StreamOptions& options) {
-  app.add_option("INPUT", options.input,
-                 "A Y4M file, a file of raw frames (with --pix and --size, or --bytes), or - for a pipe")
-      ->type_name("")
-      ->required();
+  app.add_option(
+         "INPUT", options.input,
+         "A Y4M file, a file of raw frames (with --pix and --size, or --bytes), or - for a pipe; none with a "
+         "--peer that has frames of its own")
+      ->type_name("");
   addParsed(app, "--pix", options.pixelFormat, parsePixelFormat,
             fmt::format("Pixel format of raw frames, by FFmpeg's name: {}", pixelFormatNames()))
       ->type_name("FORMAT")
@@ -133,6 +134,28 @@ void addResult(CLI::App& app, StreamOptions& options) {
   app.add_flag("--json", options.json, "Print the report as one JSON object")->group("Result");
 }
 
+/// Which device captures, and that nothing was asked for that it cannot have.
+void takeDevice(const CLI::App& app, StreamOptions& options) {
+  if(!namesV4l2(options.peer.text)) {
+    if(options.input.empty())
+      throw CLI::RequiredError("INPUT");
+    return;
+  }
+  auto device = parseV4l2(options.peer.text);
+  if(!device)
+    throw CLI::ValidationError("--peer", device.error().message);
+  options.v4l2 = *std::move(device);
+  for(const char* other :
+      {"INPUT", "--pix", "--size", "--bytes", "--preload", "--loop", "--playout", "--check"}) {
+    if(app.count(other) > 0)
+      throw CLI::ValidationError(
+          other,
+          "cannot be together with --peer v4l2:...: the device makes the frames, and nobody knows them");
+  }
+  if(options.rateOfInput)
+    throw CLI::ValidationError("--rate", "cannot be input together with --peer v4l2:...: there is none");
+}
+
 } // namespace
 
 CLI::App* addStreamOptions(CLI::App& program, StreamOptions& options) {
@@ -155,10 +178,12 @@ CLI::App* addStreamOptions(CLI::App& program, StreamOptions& options) {
               "  rdmagpu stream clip.raw --pix v210 --size 3840x2160 --preload --playout\n"
               "  rdmagpu stream clip.y4m --api cuda --check sample:30\n"
               "  rdmagpu stream clip.y4m --api cuda --staged --proof\n"
+              "  rdmagpu stream --peer v4l2:/dev/video0,format=UYVY,size=1280x720 --out a.raw\n"
               "Exit status: 0 no checked frame is wrong (drops are no mistake), 1 a mismatch,\n"
               "a fault that --proof found or bad input, 2 wrong command line, 130 after\n"
               "Ctrl-C; what was done so far is reported in each case.");
-  app->callback([&options] {
+  app->callback([app, &options] {
+    takeDevice(*app, options);
     if(options.json && options.out == "-")
       throw CLI::ValidationError("--json", "cannot be together with --out -: both write to stdout");
     if(options.proof && options.playout)

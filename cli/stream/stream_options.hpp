@@ -3,6 +3,7 @@
 #include "options.hpp"
 #include "parse/check_mode.hpp"
 #include "stream/frame_sequence.hpp"
+#include "stream/v4l2_option.hpp"
 
 #include <rdmagpu/slot_ring.hpp>
 
@@ -16,13 +17,14 @@
 namespace rdmagpu::cli {
 
 struct StreamOptions {
-  std::string input;
+  std::string input; ///< Empty with a device, which has the frames.
   std::optional<PixelFormat> pixelFormat{};
   std::optional<PictureSize> size{};
   std::optional<std::size_t> bytes{};
 
   BufferOptions buffer; ///< Its bytes come from the input.
   PeerOption peer;
+  std::optional<V4l2Option> v4l2{}; ///< Empty: the peer is none of V4L2.
   bool playout{};
   bool staged{};
   std::optional<FaultPolicy> proof{}; ///< Empty: frames are not proven.

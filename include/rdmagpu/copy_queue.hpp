@@ -22,7 +22,7 @@ struct CopyQueueOptions {
   std::uint32_t streams{2}; ///< Of the queue's own. Two keep a copy engine busy.
   std::uint32_t depth{64};  ///< Copies under way at most; one more waits for the oldest.
   /// Cuda: copies go through this stream of the caller's, among its other work, and through no other. It
-  /// must outlive the queue, and must not be CU_STREAM_PER_THREAD.
+  /// must outlive the queue. CU_STREAM_PER_THREAD is refused: any thread may call a queue.
   std::optional<CudaStream> stream{};
 };
 

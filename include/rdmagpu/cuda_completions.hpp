@@ -28,7 +28,7 @@ public:
   CudaCompletions& operator=(CudaCompletions&&) noexcept;
 
   /// Done once all that the stream has been given so far is. Of a default stream: that of the current
-  /// context.
+  /// context, and CU_STREAM_PER_THREAD is the calling thread's. Without a current context these are refused.
   Result<RingCompletion> after(std::uint32_t slot, CudaStream stream);
   /// Done once the event is; null is refused. It is asked in the context that is current now, if one is, and
   /// must neither be recorded anew nor destroyed before it was found done.

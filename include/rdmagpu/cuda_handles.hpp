@@ -2,7 +2,8 @@
 
 namespace rdmagpu {
 
-/// A CUstream, for code that has no cuda.h: `CudaStream{stream}`. Null: the default stream.
+/// A CUstream, for code that has no cuda.h: `CudaStream{stream}`. Null, like CU_STREAM_LEGACY: the legacy
+/// default stream, also for code that was compiled to mean its thread's own by 0.
 struct CudaStream {
   void* value{};
 };

@@ -66,6 +66,8 @@ struct RDMAGPU_API Error {
   std::int32_t slot = -1;          ///< Slot index, when there is one.
   std::optional<PciAddress> pci{}; ///< Of the device that was named, when it was by its address.
   std::optional<std::array<std::byte, 16>> uuid{}; ///< The same, when it was by its UUID.
+  std::int32_t fd = -1;  ///< Descriptor that was handed over, when it is what was wrong.
+  std::uint64_t total{}; ///< How much there is in all, when nobody tells what of it is free.
 
   /// One line: what failed, the rule it broke, and the numbers. Allocates.
   std::string message() const;

@@ -79,9 +79,15 @@ struct FrameFinding {
 /// too late, or into another slot; what is wrong within the bytes that came is for a checksum.
 ///
 /// Slots on a GPU of CUDA's are looked at where they lie: each arm() and each check() starts a kernel on a
-/// stream of its own and waits for it, in the context that checksum() uses too. It waits for nothing else,
-/// flushes a peer's writes first where the buffer needs that, and leaves the caller's current context as it
-/// is. When the driver fails the finding is Unchecked; the next arm() that succeeds lays all canaries anew.
+/// stream of its own and polls for its answer, in the context that checksum() uses too; only a GPU that is
+/// busy is waited for in the driver. It waits for nothing else, flushes a peer's writes first where the
+/// buffer needs that, and leaves the caller's current context as it is. When the driver fails the finding is
+/// Unchecked; the next arm() that succeeds lays all canaries anew.
+///
+/// Most of such a call is the way to the GPU and back. startCheck() and startArm() do not wait: what they
+/// have started goes on while the caller, or another thread, gets to check() and arm(), which then have the
+/// answer at once. One startCheck() is one kernel, for the frame that has come and the slot that goes to the
+/// peer soon.
 ///
 /// A ring does it for all frames (SlotRingConfig::proof, StagedBufferConfig::proof). Without a ring: arm()
 /// before each slot goes to the peer, check() when the peer says that its frame is there.
@@ -94,6 +100,8 @@ struct FrameFinding {
 /// pinned host memory. Holds the slots' memory. Move-only; must not be moved while in use.
 class RDMAGPU_API FrameProof {
 public:
+  static constexpr std::uint32_t noSlot = ~std::uint32_t{};
+
   /// Lays canaries into every slot, none of which may be with a peer. Frames have 8 bytes at least.
   /// Unsupported where neither the CPU can address the slots nor CUDA's driver can, or compile the kernel.
   static Result<FrameProof> make(const RdmaGpuBuffer& slots, const FrameProofConfig& = {});
@@ -104,10 +112,20 @@ public:
   /// Lays new canaries, and tells what had changed since the last check(): None, Late or WrongOffset; or that
   /// it could not lay them, Unchecked. Of a slot that was armed but not checked nothing is said.
   FrameFinding arm(std::uint32_t slot) noexcept;
+  /// Starts what arm() does, of a slot that the peer does not have, and that goes there only after arm(),
+  /// which waits, and tells. A change between the two is taken for the peer's. Does nothing unless
+  /// armsAhead().
+  void startArm(std::uint32_t slot) noexcept;
+  /// Whether what is started goes on by itself: the slots are on a GPU.
+  bool armsAhead() const noexcept;
   /// Looks at a frame of `bytes` bytes: None, Stale, Torn, WrongOffset (behind its end) or Short, of several
   /// the first of these; Unchecked when it could not, or arm() could not. Of a slot that was not armed since
   /// the last check() it repeats what that found.
   FrameFinding check(std::uint32_t slot, std::size_t bytes) noexcept;
+  /// Starts what check() does, and startArm() of `armNext`, another slot. check() then waits, and tells;
+  /// until then the frame must not be read. Without check() it is arm(), startArm() or recheck() that counts
+  /// what was found. Unless armsAhead() it is check().
+  void startCheck(std::uint32_t slot, std::size_t bytes, std::uint32_t armNext = noSlot) noexcept;
   /// Looks for changes since check() as arm() does, and lays nothing: for slots that do not go to the peer
   /// again.
   FrameFinding recheck(std::uint32_t slot) noexcept;

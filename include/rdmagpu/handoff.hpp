@@ -73,8 +73,9 @@ public:
   constexpr Handoffs() noexcept : m_bits(anyAddressBits()) {}
   constexpr Handoffs(std::initializer_list<HandoffKind> kinds) noexcept {
     for(const HandoffKind k : kinds)
-      m_bits = static_cast<std::uint16_t>(m_bits | bit(k));
+      add(k);
   }
+  constexpr void add(HandoffKind k) noexcept { m_bits = static_cast<std::uint16_t>(m_bits | bit(k)); }
   constexpr bool contains(HandoffKind k) const noexcept { return (m_bits & bit(k)) != 0; }
   constexpr bool operator==(const Handoffs&) const noexcept = default;
 

@@ -74,7 +74,8 @@ struct MemoryFacts {
 /// passes the end of an allocation on a GPU.
 ///
 /// The pointer may be a GPU's, such as a CUdeviceptr. A GPU's driver is asked only where this process uses it
-/// already: none is loaded or initialised, no context is made, and the caller's stays current.
+/// already: none is loaded or initialised, no context is made, and the caller's stays current. After it was
+/// shut down, what is not mapped for the CPU is Lost: it may have been the GPU's.
 RDMAGPU_API Result<MemoryFacts> inspect(const void* pointer, std::size_t size);
 
 } // namespace rdmagpu

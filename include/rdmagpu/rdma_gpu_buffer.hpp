@@ -121,8 +121,10 @@ struct RdmaGpuBufferConfig {
   const void* vulkanCtx{}; ///< Vulkan: starts with instance, physical device, device. Null: ours.
   void* d3d12Device{};     ///< D3D12: an ID3D12Device; a reference is taken. Null: ours.
   // From here on rdmagpu's own; every default is what most callers want.
-  GpuSelector gpu{};  ///< Chooses the GPU by PCI address, UUID or LUID instead of by ordinal.
-  Handoffs accepts{}; ///< Auto: the handoffs that the peer takes.
+  GpuSelector gpu{}; ///< Chooses the GPU by PCI address, UUID or LUID instead of by ordinal.
+  /// Auto: the handoffs that the peer takes. Memory whose addresses are not among them goes as a dma-buf
+  /// where DmaBuf is: make() exports it, and passes over what cannot be exported.
+  Handoffs accepts{};
   /// Where the peer is. Host memory is taken on its NUMA node. Where `gpu` is empty and `cudaDevice` 0, a GPU
   /// is taken that can do what is asked, if there is one: not an integrated one, and as `rdma` says one that
   /// peers reach. Of several the nearest: the one behind the most of the peer's PCI bridges, counted from the
@@ -164,8 +166,8 @@ struct BufferFacts {
   int numaNode = -1; ///< Where the first page was found; -1 unknown.
   bool memfd{};      ///< Host pages of a memfd: they can be exported and shared.
   std::uint64_t bar1Bytes{}; ///< The window through which peers reach the GPU's memory; 0 unknown or none.
-  /// Of it, before the creation; all of it where nobody can tell. Empty where it covers all of the GPU's
-  /// memory, and so cannot run out before that does.
+  /// Of it, before the creation; where nobody can tell, all that this process does not hold reachable itself.
+  /// Empty where it covers all of the GPU's memory, and so cannot run out before that does.
   std::optional<std::uint64_t> bar1FreeBytes{};
   /// How many slots of this stride that has room for, less a reserve of an eighth: through a small window
   /// peers reach a shallow ring only. Empty like bar1FreeBytes, and where no peer has to reach the memory.
@@ -224,7 +226,8 @@ public:
   /// eighth (no reserve of a pool of huge pages, nor of PciP2p's memory, which must have them in one piece).
   /// make() refuses more unless `ignoreBudget` is set; on a GPU whose BAR1 covers all of its memory it leaves
   /// that to the driver, which refuses what is not free. What is free of a GPU's memory NVIDIA's management
-  /// library tells; without it the context that is current on that GPU, if one is, else all counts as free.
+  /// library tells; without it the context that is current on that GPU, or its primary one where somebody has
+  /// retained that, else all counts as free.
   /// `slotCount` is not read. Under Auto the answer is that of the first backend that is available.
   static Result<std::uint32_t> maxSlots(const RdmaGpuBufferConfig& config);
 

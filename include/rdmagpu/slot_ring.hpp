@@ -67,8 +67,11 @@ struct SlotRingConfig {
   std::uint32_t slotCount{};
   RingPolicy policy{RingPolicy::Fifo};
   /// Proves every frame, for a producer that is a peer: a slot is armed when it is acquired, and checked when
-  /// the producer says that its frame is whole or, of one with a completion, when it is taken; on a GPU each
-  /// waits for a kernel. Borrowed for as long as the ring, with as many slots at least. Null: nobody looks.
+  /// the producer says that its frame is whole or, of one with a completion, when it is taken. On a GPU a
+  /// frame costs its producer one launch: publish() starts the check, and the arming of a free slot that is
+  /// handed out after the next; taking the frame waits for what was found, and acquiring only where no slot
+  /// was free before. Where a direct path may fail over, publish() waits. Borrowed for as long as the ring,
+  /// with as many slots at least. Null: nobody looks.
   FrameProof* proof{};
 };
 
@@ -102,8 +105,9 @@ public:
 
   // The producer's side.
 
-  /// Takes a free slot to write to, the one that was freed last: caches may still hold it. Empty when there
-  /// is none, Closed once either side has closed. In both cases `slot` is left as it was.
+  /// Takes a free slot to write to, the one that was freed last, for caches may still hold it; on a GPU one
+  /// that was armed before. Empty when there is none, Closed once either side has closed. In both cases
+  /// `slot` is left as it was.
   RingStatus tryAcquire(std::uint32_t& slot) noexcept;
   /// The same, waiting at most that long for one; a negative time waits without limit.
   RingStatus acquire(std::uint32_t& slot, std::chrono::nanoseconds timeout) noexcept;

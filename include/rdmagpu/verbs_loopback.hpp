@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 namespace rdmagpu {
 
@@ -16,6 +17,15 @@ struct VerbsLoopbackOptions {
   std::uint8_t port{1};
   /// Of the port's table. Empty: on Ethernet the first of RoCE v2, or the first at all.
   std::optional<std::uint32_t> gidIndex{};
+};
+
+/// The port that a peer's queue pairs go through.
+struct VerbsPort {
+  std::string device;
+  std::uint8_t port{};
+  std::optional<std::uint32_t>
+      gidIndex;    ///< Empty: it is addressed by its LID alone, as in an InfiniBand subnet.
+  std::string gid; ///< As an IPv6 address: "::ffff:10.0.0.1". Empty likewise.
 };
 
 /// An RDMA NIC as the peer of verify(): it sends to itself, through two connected queue pairs, RDMA WRITEs
@@ -36,6 +46,7 @@ public:
   Agent agent() const noexcept override;
   Result<void> write(std::uint32_t slot, std::span<const std::byte> bytes) override;
   Result<void> read(std::uint32_t slot, std::span<std::byte> bytes) override;
+  const VerbsPort& port() const noexcept;
 
 private:
   struct Impl;

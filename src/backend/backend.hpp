@@ -24,6 +24,7 @@ struct ExportedFd {
   os::Fd fd;
   std::uint64_t offset{};
   void (*close)(int) noexcept = nullptr; ///< How the driver wants descriptors of it closed; null: close(2).
+  bool exact{};                          ///< The range is all that it reaches.
   bool pcieMapped{};
   Error pcieError{}; ///< Why not, where that was tried.
 };
@@ -99,6 +100,8 @@ public:
   /// Whether each slot needs a region of its own, because the driver promises an address for each allocation
   /// only.
   virtual bool oneRegionPerSlot() const noexcept { return false; }
+  /// Why what such a config allocates cannot be exported as a dma-buf, as far as that is known before.
+  virtual Result<void> mayExport(const RdmaGpuBufferConfig&) const { return {}; }
   /// How much can be allocated now without harm; nullopt when nobody tells.
   virtual std::optional<Budget> budget(const RdmaGpuBufferConfig&) const = 0;
   /// Whether nothing but the driver's own memory limits what is allocated, so that it refuses by itself what

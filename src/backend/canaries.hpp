@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace rdmagpu::backend {
@@ -18,8 +19,16 @@ struct CanarySlot {
   std::span<const CanaryPlace> places{};
 };
 
+/// What is to be done with a slot.
+struct CanaryTask {
+  std::size_t slot{};
+  /// With it canaries are laid, once the slot was looked at: mix(key + i * goldenStep) at each place i, or as
+  /// many of its first bytes as fit.
+  std::optional<std::uint64_t> key{};
+};
+
 /// Words at chosen places of some slots, and what was there at the last look. Calls for different slots may
-/// be made at once. They allocate nothing, and have looked, and written, when they return.
+/// be made at once; those for one, by several threads after each other. They allocate nothing.
 ///
 /// An error leaves open what is in the slot, and what the next look finds; a later lay() makes it known.
 class Canaries {
@@ -28,11 +37,16 @@ public:
   /// on; those behind the last place are 0. Holds until the next call for that slot.
   using Changed = std::span<const std::uint32_t>;
   static constexpr std::size_t bitsPerWord = 32;
+  static constexpr std::size_t mostTasks = 2;
 
   virtual ~Canaries() = default;
-  virtual Result<Changed> look(std::size_t slot) noexcept = 0;
-  /// Looks, and then writes mix(key + i * goldenStep) to each place i, or as many of its first bytes as fit.
-  virtual Result<Changed> lay(std::size_t slot, std::uint64_t key) noexcept = 0;
+  /// Whether what is started goes on while the caller does something else. Else it is done at once.
+  virtual bool isAsynchronous() const noexcept = 0;
+  /// At most that many tasks, each of another slot: about as dear as one. Each has to be finished before its
+  /// slot's next one, unless this fails.
+  virtual Result<void> start(std::span<const CanaryTask>) noexcept = 0;
+  /// Waits for what was started last: then all is looked at, and written, for devices too.
+  virtual Result<Changed> finish(std::size_t slot) noexcept = 0;
 };
 
 } // namespace rdmagpu::backend

@@ -13,32 +13,50 @@ namespace {
 class CudaDevice final : public Device {
 public:
   CudaDevice(Gpu gpu, const Bar1& bar1, CudaMemory memory, GpuRdma rdma) noexcept
-      : m_gpu(std::move(gpu)), m_bar1(bar1), m_memory(memory), m_limitedByBar1(rdma != GpuRdma::Off) {}
+      : m_gpu(std::move(gpu)), m_bar1(bar1), m_memory(memory), m_rdma(rdma) {}
 
   Result<RegionPtr> allocate(const RegionRequest& request) override {
     auto region = CudaRegion::allocate(m_gpu, m_bar1, m_memory, request);
     if(region || region.error().kind != Errc::OutOfMemory)
       return region;
     Error error = region.error();
-    error.available = freeBytes(m_gpu).value_or(0); // its total would pass for what was free
+    if(error.available != 0) // as the driver told when it refused
+      return error;
+    const auto free = freeBytes(m_gpu);
+    error.available = free.value_or(0);
+    error.total = free ? 0 : m_gpu.totalBytes;
     return error;
   }
 
   std::size_t slotGranularity() const noexcept override { return sharedPageBytes(); }
 
+  Result<void> mayExport(const RdmaGpuBufferConfig&) const override { return checkExportable(m_gpu); }
+
   std::optional<Budget> budget(const RdmaGpuBufferConfig&) const override {
     const std::uint64_t window =
-        m_limitedByBar1 ? m_bar1.freeBytes.value_or(m_gpu.totalBytes) : m_gpu.totalBytes;
-    return Budget{lessReserve(std::min(freeBytes(m_gpu).value_or(m_gpu.totalBytes), window)),
-                  LibraryCode::DeviceBudgetExceeded};
+        limitedByBar1() ? m_bar1.freeBytes.value_or(m_gpu.totalBytes) : m_gpu.totalBytes;
+    const std::uint64_t left = lessReserve(std::min(freeBytes(m_gpu).value_or(m_gpu.totalBytes), window));
+    return Budget{usable(left), LibraryCode::DeviceBudgetExceeded};
   }
-  bool driverKeepsBudget() const noexcept override { return m_bar1.coversMemory || !m_limitedByBar1; }
+  bool driverKeepsBudget() const noexcept override { return m_bar1.coversMemory || !limitedByBar1(); }
 
 private:
+  bool limitedByBar1() const noexcept { return m_rdma != GpuRdma::Off; }
+  std::uint64_t usable(std::uint64_t bytes) const {
+    if(m_memory != CudaMemory::Vmm)
+      return usableOf(bytes, m_memory, 0);
+    const auto granularity = VmmMemory::granularityOn(m_gpu, m_rdma);
+    if(granularity)
+      return usableOf(bytes, m_memory, *granularity);
+    log(LogLevel::Warning, "the driver does not tell in what granules a GPU's memory comes",
+        granularity.error());
+    return bytes;
+  }
+
   Gpu m_gpu;
   Bar1 m_bar1;
   CudaMemory m_memory;
-  bool m_limitedByBar1;
+  GpuRdma m_rdma;
 };
 
 class CudaBackend final : public Backend {

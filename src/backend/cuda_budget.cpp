@@ -5,6 +5,11 @@
 #include <os/library.hpp>
 #include <os/pci.hpp>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+
 namespace rdmagpu::backend::cuda {
 namespace {
 
@@ -23,6 +28,19 @@ struct Management {
   }
 };
 
+/// By ordinal, and there until the very end of the process, when the last memory may go. Of more GPUs than
+/// that some share a count.
+std::array<std::atomic<std::uint64_t>, 64> reachable{};
+
+std::atomic<std::uint64_t>& reachableOn(int ordinal) noexcept {
+  return reachable[static_cast<std::size_t>(ordinal) % reachable.size()];
+}
+
+/// What this process does not hold of the window.
+std::uint64_t leftOfWindow(const Gpu& gpu) noexcept {
+  return gpu.bar1Bytes - std::min(gpu.bar1Bytes, reachableOn(gpu.ordinal).load());
+}
+
 /// Null when it is not installed, is too old, or does not start. Loaded once and never shut down.
 const nvml::Functions* management() noexcept {
   static const Management loaded;
@@ -36,19 +54,23 @@ nvml::Device find(const nvml::Functions& library, const Gpu& gpu) noexcept {
   return status == nvml::Status::Success ? device : nullptr;
 }
 
-/// What the driver tells, in the caller's current context. Empty where that is not on this GPU.
-Result<std::optional<std::uint64_t>> freeInCurrentContext(const Gpu& gpu) noexcept {
-  const auto onGpu = currentIsOn(gpu.device);
-  if(!onGpu)
-    return onGpu.error();
-  if(!*onGpu)
+/// What the driver tells, in a context of the GPU that is there already. Empty where none is: one would take
+/// half a gigabyte of what is asked for.
+Result<std::optional<std::uint64_t>> freeInSomeContext(const Gpu& gpu) noexcept {
+  const auto current = currentIsOn(gpu.device);
+  if(!current)
+    return current.error();
+  const auto primary = *current ? Result<bool>{false} : primaryIsActive(gpu.device);
+  if(!primary)
+    return primary.error();
+  if(!*current && !*primary)
     return std::optional<std::uint64_t>{};
-  const api::Functions& cuda = loadedDriver();
-  std::size_t free{};
-  std::size_t total{};
-  if(const auto told = cuda.call(0, cuda.memGetInfo, &free, &total); !told)
+  std::uint64_t free{};
+  const ContextSource contexts{gpu.device};
+  const auto told = contexts.run(Keep::No, [&] { return readFreeBytes(free); });
+  if(!told)
     return told.error();
-  return std::optional<std::uint64_t>{free};
+  return std::optional{free};
 }
 
 } // namespace
@@ -68,9 +90,16 @@ Bar1 readBar1(const Gpu& gpu) {
   const nvml::Device device = library ? find(*library, gpu) : nullptr;
   nvml::Bar1Memory bar1; // not to be asked of every GPU
   if(!device || library->deviceGetBar1MemoryInfo(device, &bar1) != nvml::Status::Success || bar1.total == 0)
-    return gpu.bar1Bytes == 0 ? Bar1{} : Bar1{.bytes = gpu.bar1Bytes, .freeBytes = gpu.bar1Bytes};
+    return gpu.bar1Bytes == 0 ? Bar1{} : Bar1{.bytes = gpu.bar1Bytes, .freeBytes = leftOfWindow(gpu)};
   return {.bytes = bar1.total, .freeBytes = bar1.free};
 }
+
+ReachableMemory countReachable(const Gpu& gpu, std::uint64_t bytes) noexcept {
+  reachableOn(gpu.ordinal) += bytes;
+  return ReachableMemory{Reachable{gpu.ordinal, bytes}};
+}
+
+void ReachableTraits::close(Reachable memory) noexcept { reachableOn(memory.ordinal) -= memory.bytes; }
 
 std::optional<std::uint64_t> freeBytes(const Gpu& gpu) noexcept {
   const nvml::Functions* library = management();
@@ -78,7 +107,7 @@ std::optional<std::uint64_t> freeBytes(const Gpu& gpu) noexcept {
   nvml::Memory memory;
   if(device && library->deviceGetMemoryInfo(device, &memory) == nvml::Status::Success)
     return memory.free;
-  const auto told = freeInCurrentContext(gpu);
+  const auto told = freeInSomeContext(gpu);
   if(told)
     return *told;
   log(LogLevel::Warning, "nobody tells how much of a GPU's memory is free", told.error());

@@ -1,6 +1,8 @@
 #include <backend/cuda_canaries.hpp>
 #include <os/cpu_relax.hpp>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -112,18 +114,18 @@ std::vector<SampledPlace> CudaCanaries::layOut(api::DevicePtr base, std::span<co
   std::vector<SampledPlace> table;
   m_slots.reserve(slots.size());
   for(const CanarySlot& slot : slots) {
-    m_slots.push_back({.data = base + slot.offset, .places = slot.places.size()});
+    m_slots.push_back({.job = {.slot = base + slot.offset, .places = slot.places.size()}});
     for(const CanaryPlace& place : slot.places)
       table.push_back({.where = place.offset << widthBits | place.width});
   }
   std::size_t words{};
   for(const Slot& slot : m_slots)
-    words += wordsFor(slot.places);
+    words += wordsFor(slot.job.places);
   m_bits.resize(words);
   std::uint32_t* bits = m_bits.data();
   for(Slot& slot : m_slots) {
     slot.bits = bits;
-    bits += wordsFor(slot.places);
+    bits += wordsFor(slot.job.places);
   }
   return table;
 }
@@ -153,8 +155,8 @@ Result<void> CudaCanaries::upload(std::span<const SampledPlace> table) noexcept 
   if(const auto copied = cuda.call(bytes, cuda.memcpyHtoD, memory, source, bytes); !copied)
     return copied;
   for(Slot& slot : m_slots) {
-    slot.table = memory;
-    memory += slot.places * sizeof(SampledPlace);
+    slot.job.table = memory;
+    memory += slot.job.places * sizeof(SampledPlace);
   }
   // The streams do not wait for the default one.
   return cuda.call(0, cuda.streamSynchronize, api::Stream{});
@@ -174,49 +176,53 @@ Result<void> CudaCanaries::pin(std::size_t words) noexcept {
     return mapped;
   auto* word = static_cast<std::uint64_t*>(memory);
   for(Slot& slot : m_slots) {
-    const std::size_t own = wordsFor(slot.places);
+    const std::size_t own = wordsFor(slot.job.places);
     slot.words = word;
-    slot.answer = seenByGpu;
+    slot.job.answer = seenByGpu;
     word += own;
     seenByGpu += own * sizeof(std::uint64_t);
   }
   return {};
 }
 
-Result<Canaries::Changed> CudaCanaries::look(std::size_t slot) noexcept {
-  return sample(m_slots[slot], m_looks.get(), 0, 0);
-}
-
-Result<Canaries::Changed> CudaCanaries::lay(std::size_t slot, std::uint64_t key) noexcept {
-  return sample(m_slots[slot], m_lays.get(), key, 1);
-}
-
-Result<Canaries::Changed> CudaCanaries::sample(Slot& slot, api::Stream stream, std::uint64_t key,
-                                               std::uint64_t lay) noexcept {
-  const auto started = runIn(m_sampler.context, [&] { return start(slot, stream, key, lay); });
-  if(!started)
-    return started.error();
-  const auto number = static_cast<std::uint32_t>(slot.number);
-  const std::size_t answers = answersFor(slot.places);
-  for(std::size_t i = 0; i < answers; ++i) {
-    if(awaitAnswer(slot.words[i], number))
-      continue;
-    const api::Functions& cuda = loadedDriver();
-    const auto waited =
-        runIn(m_sampler.context, [&] { return cuda.call(0, cuda.streamSynchronize, stream); });
-    if(!waited) {
-      m_mayRun = true;
-      return waited.error();
-    }
+Result<void> CudaCanaries::start(std::span<const CanaryTask> tasks) noexcept {
+  api::Stream stream = m_looks.get();
+  std::array<SampleJob, mostTasks> jobs{};
+  for(std::size_t i = 0; i < tasks.size(); ++i) {
+    SampleJob& job = m_slots[tasks[i].slot].job;
+    job.key = tasks[i].key.value_or(0);
+    job.lay = tasks[i].key ? 1 : 0;
+    job.number = nextNumber(job.number);
+    jobs[i] = job;
+    if(tasks[i].key)
+      stream = m_lays.get();
   }
-  const std::size_t words = (slot.places + bitsPerWord - 1) / bitsPerWord;
-  for(std::size_t i = 0; i < words; ++i)
-    slot.bits[i] = static_cast<std::uint32_t>(loaded(slot.words[i]));
-  return Changed{slot.bits, words};
+  for(const CanaryTask& task : tasks)
+    m_slots[task.slot].stream = stream;
+  return runIn(m_sampler.context, [&] { return launch(jobs, tasks.size(), stream); });
 }
 
-/// Waits for kernels of calls that have failed.
-Result<void> CudaCanaries::finish() noexcept {
+Result<void> CudaCanaries::launch(std::span<SampleJob, mostTasks> jobs, std::size_t rows,
+                                  api::Stream stream) noexcept {
+  const api::Functions& cuda = loadedDriver();
+  if(m_mayRun) {
+    if(const auto ended = endStrayKernels(); !ended)
+      return ended;
+  }
+  if(m_flush) {
+    const auto flushed = cuda.call(0, cuda.flushGpuDirectRdmaWrites, api::FlushTarget::CurrentContext,
+                                   api::FlushScope::ToOwner);
+    if(!flushed)
+      return flushed;
+  }
+  void* parameters[] = {jobs.data()};
+  const auto blocks = static_cast<unsigned>(blocksFor(std::max(jobs.front().places, jobs.back().places)));
+  return cuda.call(0, cuda.launchKernel, m_sampler.function, blocks, static_cast<unsigned>(rows), 1U,
+                   threadsPerSampleBlock, 1U, 1U, 0U, stream, parameters, nullptr);
+}
+
+/// Waits for kernels whose answer nobody got.
+Result<void> CudaCanaries::endStrayKernels() noexcept {
   const api::Functions& cuda = loadedDriver();
   for(const auto* stream : {&m_looks, &m_lays}) {
     if(const auto waited = cuda.call(0, cuda.streamSynchronize, stream->get()); !waited)
@@ -226,25 +232,25 @@ Result<void> CudaCanaries::finish() noexcept {
   return {};
 }
 
-Result<void> CudaCanaries::start(Slot& slot, api::Stream stream, std::uint64_t key,
-                                 std::uint64_t lay) noexcept {
-  const api::Functions& cuda = loadedDriver();
-  if(m_mayRun) {
-    if(const auto finished = finish(); !finished)
-      return finished;
+Result<Canaries::Changed> CudaCanaries::finish(std::size_t index) noexcept {
+  Slot& slot = m_slots[index];
+  const auto number = static_cast<std::uint32_t>(slot.job.number);
+  const std::size_t answers = answersFor(slot.job.places);
+  for(std::size_t i = 0; i < answers; ++i) {
+    if(awaitAnswer(slot.words[i], number))
+      continue;
+    const api::Functions& cuda = loadedDriver();
+    const auto waited =
+        runIn(m_sampler.context, [&] { return cuda.call(0, cuda.streamSynchronize, slot.stream); });
+    if(!waited) {
+      m_mayRun = true;
+      return waited.error();
+    }
   }
-  if(m_flush) {
-    const auto flushed = cuda.call(0, cuda.flushGpuDirectRdmaWrites, api::FlushTarget::CurrentContext,
-                                   api::FlushScope::ToOwner);
-    if(!flushed)
-      return flushed;
-  }
-  std::uint64_t number = nextNumber(slot.number);
-  slot.number = number;
-  void* parameters[] = {&slot.data, &slot.table, &slot.places, &key, &lay, &slot.answer, &number};
-  const auto blocks = static_cast<unsigned>(blocksFor(slot.places));
-  return cuda.call(0, cuda.launchKernel, m_sampler.function, blocks, 1U, 1U, threadsPerSampleBlock, 1U, 1U,
-                   0U, stream, parameters, nullptr);
+  const std::size_t words = (slot.job.places + bitsPerWord - 1) / bitsPerWord;
+  for(std::size_t i = 0; i < words; ++i)
+    slot.bits[i] = static_cast<std::uint32_t>(loaded(slot.words[i]));
+  return Changed{slot.bits, words};
 }
 
 } // namespace rdmagpu::backend::cuda

@@ -74,6 +74,8 @@ Result<void> record(Slot& slot, cuda::api::Stream stream) noexcept {
     context = currentContext();
   if(!context)
     return context.error();
+  if(!context->handle)
+    return libraryError("CudaCompletions::after", LibraryCode::ContextNotCurrent);
   const cuda::api::Functions& driver = cuda::loadedDriver();
   return cuda::runIn(*context, [&]() -> Result<void> {
     if(!slot.own || slot.ownsContext != *context) {

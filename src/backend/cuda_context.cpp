@@ -99,6 +99,26 @@ Result<bool> currentIsOn(api::Device device) noexcept {
   return current == device;
 }
 
+Result<bool> primaryIsActive(api::Device device) noexcept {
+  const api::Functions& cuda = loadedDriver();
+  unsigned flags{};
+  int active{};
+  if(!cuda.primaryCtxGetState)
+    return false;
+  if(const auto told = cuda.call(0, cuda.primaryCtxGetState, device, &flags, &active); !told)
+    return told.error();
+  return active != 0;
+}
+
+Result<void> readFreeBytes(std::uint64_t& free) noexcept {
+  const api::Functions& cuda = loadedDriver();
+  std::size_t left{};
+  std::size_t total{};
+  const auto told = cuda.call(0, cuda.memGetInfo, &left, &total);
+  free = left;
+  return told;
+}
+
 Result<KnownContext> ContextSource::own(Keep keep, PrimaryContext& forTheCall) const noexcept {
   const std::lock_guard lock{m_mutex};
   if(m_own.handle)

@@ -50,6 +50,12 @@ using PushedContext = Unique<PushedTraits>;
 /// Whether the caller has a context current that is on that device.
 Result<bool> currentIsOn(api::Device) noexcept;
 
+/// Whether somebody has retained the device's primary context, so that to retain it once more costs nothing.
+Result<bool> primaryIsActive(api::Device) noexcept;
+
+/// How many bytes of its GPU's memory are free, as the driver tells in the current context.
+Result<void> readFreeBytes(std::uint64_t& free) noexcept;
+
 /// Makes exactly that context current, unless it is already, until `pushed` goes. An error where it has gone.
 Result<void> enter(const KnownContext&, PushedContext& pushed) noexcept;
 

@@ -74,7 +74,7 @@ Result<bool> isEventDone(const KnownContext& context, api::Event event) noexcept
 }
 
 Result<KnownContext> contextOf(api::Stream stream) noexcept {
-  if(reinterpret_cast<std::uintptr_t>(stream) <= api::lastDefaultStream) // numbers in a handle's place
+  if(reinterpret_cast<std::uintptr_t>(stream) <= api::perThreadStream) // numbers in a handle's place
     return KnownContext{};
   const api::Functions& cuda = loadedDriver();
   api::Context context{};
@@ -88,6 +88,8 @@ Result<std::unique_ptr<Copies>> CudaCopies::open(const ContextSource& contexts, 
   if(const auto process = checkProcess(); !process)
     return process.error();
   const auto stream = static_cast<api::Stream>(request.stream ? request.stream->value : nullptr);
+  if(reinterpret_cast<std::uintptr_t>(stream) == api::perThreadStream)
+    return libraryError("CopyQueue::make", LibraryCode::StreamPerThread);
   const auto context = contextFor(contexts, device, stream);
   if(!context)
     return context.error();

@@ -207,6 +207,12 @@ Result<Gpu> knownGpu(const api::Functions& cuda, int ordinal) {
   return gpu;
 }
 
+void pretendGpu(const Gpu& gpu) {
+  Known& known = knownGpus();
+  const std::lock_guard lock{known.mutex};
+  known.gpus.insert_or_assign(gpu.ordinal, gpu);
+}
+
 void forgetGpus() noexcept {
   Known& known = knownGpus();
   const std::lock_guard lock{known.mutex};
@@ -261,6 +267,14 @@ Result<int> chooseGpu(const char* call, const api::Functions& cuda, const GpuSel
   return answers.front();
 }
 
+Result<void> checkExportable(const Gpu& gpu) {
+  if(gpu.dmaBuf)
+    return {};
+  Error error = libraryError("CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED", LibraryCode::NotExportable);
+  error.device = gpu.ordinal;
+  return error;
+}
+
 Error whyNotVmm(const Gpu& gpu) {
   if(gpu.vmm)
     return notCapable("CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED", gpu);
@@ -276,6 +290,8 @@ Result<CudaMemory> chooseMemory(const Gpu& gpu, CudaMemory asked, GpuRdma rdma) 
     error.device = gpu.ordinal;
     return error;
   }
+  if(asked == CudaMemory::Vmm && !gpu.vmm)
+    return whyNotVmm(gpu);
   if(rdma != GpuRdma::Require && asked != CudaMemory::Auto)
     return asked;
   if(rdma == GpuRdma::Off || (rdma == GpuRdma::Try && !gpu.rdma))
@@ -287,7 +303,7 @@ Result<CudaMemory> chooseMemory(const Gpu& gpu, CudaMemory asked, GpuRdma rdma) 
   if(gpu.vmm && gpu.rdmaWithVmm)
     return CudaMemory::Vmm;
   if(asked == CudaMemory::Vmm)
-    return notCapable("CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED", gpu);
+    return whyNotVmm(gpu);
   return CudaMemory::MemAlloc;
 }
 

@@ -38,6 +38,9 @@ Result<Gpu> describeGpu(const api::Functions&, int ordinal);
 /// buffer would be a tenth of what creating one takes.
 Result<Gpu> knownGpu(const api::Functions&, int ordinal);
 
+/// Has it known as that, for tests of machines of which this one's kernel tells nothing.
+void pretendGpu(const Gpu&);
+
 /// Has them asked anew, for tests in which a software device becomes another machine.
 void forgetGpus() noexcept;
 
@@ -51,7 +54,9 @@ Result<int> chooseGpu(const char* call, const api::Functions&, const GpuSelector
 /// The kind of memory to allocate there, never Auto: as asked, or what the driver offers. An error
 /// names what the driver must say, and does not.
 Result<CudaMemory> chooseMemory(const Gpu&, CudaMemory asked, GpuRdma);
-/// Why chooseMemory() takes cuMemAlloc's where it chooses.
+/// Whether the driver offers to export its memory as dma-bufs.
+Result<void> checkExportable(const Gpu&);
+/// Why chooseMemory() does not take virtual memory management's.
 Error whyNotVmm(const Gpu&);
 
 } // namespace rdmagpu::backend::cuda

@@ -12,15 +12,15 @@ class Questions {
 public:
   Questions(const api::Functions& cuda, api::DevicePtr address) noexcept : m_cuda(cuda), m_address(address) {}
 
-  /// nullopt when the driver has no answer: it does not know the address, or is older than the attribute.
+  /// nullopt when the driver has no answer: it does not know the address, is older than the attribute, or
+  /// nobody uses it.
   template <class T>
   std::optional<T> ask(api::PointerAttribute which) noexcept {
     T value{};
     const api::Status status = m_cuda.pointerGetAttribute(&value, which, m_address);
     if(status == api::Status::Success)
       return value;
-    const bool unused = status == api::Status::NotInitialized || status == api::Status::Deinitialized;
-    if(status != api::Status::InvalidValue && !unused && m_outcome)
+    if(status != api::Status::InvalidValue && status != api::Status::NotInitialized && m_outcome)
       m_outcome = m_cuda.failure(m_cuda.pointerGetAttribute.symbol(), status, 0);
     return {};
   }

@@ -193,35 +193,36 @@ done:
 }
 
 .visible .entry rdmagpu_sample(
-  .param .u64 param_slot,
-  .param .u64 param_table,
-  .param .u64 param_places,
-  .param .u64 param_key,
-  .param .u64 param_lay,
-  .param .u64 param_answer,
-  .param .u64 param_number
+  .param .align 8 .b8 param_jobs[112]
 )
 .reqntid 64, 1, 1
 {
   .reg .pred over, aligned, whole, moved, laying;
   .reg .u32 thread, block, lane, shift, mask, which;
-  .reg .u64 slot, table, places, key, lay, answer, number, index, cell, last, where;
+  .reg .u64 job, slot, table, places, key, lay, answer, number, index, cell, last, where;
   .reg .u64 width, at, cursor, left, seen, word, t;
 
-  ld.param.u64 slot, [param_slot];
-  ld.param.u64 table, [param_table];
-  ld.param.u64 places, [param_places];
-  ld.param.u64 key, [param_key];
-  ld.param.u64 lay, [param_lay];
-  ld.param.u64 answer, [param_answer];
-  ld.param.u64 number, [param_number];
+  // The row's job.
+  mov.u32 block, %ctaid.y;
+  mul.wide.u32 t, block, 56;
+  mov.u64 job, param_jobs;
+  add.u64 job, job, t;
+  ld.param.u64 slot, [job];
+  ld.param.u64 table, [job + 8];
+  ld.param.u64 places, [job + 16];
+  ld.param.u64 key, [job + 24];
+  ld.param.u64 lay, [job + 32];
+  ld.param.u64 answer, [job + 40];
+  ld.param.u64 number, [job + 48];
+  mov.u32 block, %ctaid.x;
+  mul.wide.u32 index, block, 64;
+  setp.ge.u64 over, index, places;
+  @over bra done;
   cvta.to.global.u64 slot, slot;
   cvta.to.global.u64 table, table;
   cvta.to.global.u64 answer, answer;
   setp.ne.u64 laying, lay, 0;
   mov.u32 thread, %tid.x;
-  mov.u32 block, %ctaid.x;
-  mul.wide.u32 index, block, 64;
   cvt.u64.u32 t, thread;
   add.u64 index, index, t;
   setp.ne.u32 moved, thread, thread;

@@ -10,16 +10,18 @@ namespace rdmagpu::backend::cuda {
 ///     rdmagpu_checksum(from, bytes, sum)  adds the terms of checksum() to the 64-bit word at `sum`. Fast
 ///                                         where `from` is a multiple of 16, right anywhere.
 ///     rdmagpu_poison(to, bytes, key)      writes poisonWord(key, i) to each word; both are multiples of 16.
-///     rdmagpu_sample(slot, table, places, key, lay, answer, number)
-///                                         compares the words at some places of a slot with those in the
+///     rdmagpu_sample(jobs)                compares the words at some places of a slot with those in the
 ///                                         table, which it updates, and where `lay` is not 0 writes
-///                                         mix(key + i * goldenStep) to each. Wants a thread for each place.
+///                                         mix(key + i * goldenStep) to each. Each row of blocks does one of
+///                                         the jobs, and wants a thread for each of its places.
 ///                                         Every 32 threads answer with a word in host memory: a bit for each
 ///                                         thread whose place has changed, and above them the lower half of
 ///                                         `number`. What they wrote is in memory then, so that who has all
-///                                         words need not wait for the kernel's end.
+///                                         words need not wait for the kernel's end. Blocks without a place
+///                                         do not answer.
 ///
-/// All parameters are 64 bits wide. What a word becomes is written once for the CPU, in base/mix.hpp.
+/// All parameters are 64 bits wide, but for the jobs. What a word becomes is written once for the CPU, in
+/// base/mix.hpp.
 extern const char kernelsPtx[];
 
 /// Each block has exactly as many threads: a kernel refuses any other number.
@@ -35,5 +37,17 @@ struct SampledPlace {
   std::uint64_t where{}; ///< Its offset in the slot, and in the lowest widthBits how many bytes: 8 at most.
 };
 inline constexpr unsigned widthBits = 4;
+
+/// One of the two that rdmagpu_sample is given. Of those behind its last row it reads nothing.
+struct SampleJob {
+  std::uint64_t slot{};
+  std::uint64_t table{}; ///< Of SampledPlace.
+  std::uint64_t places{};
+  std::uint64_t key{};
+  std::uint64_t lay{};
+  std::uint64_t answer{};
+  std::uint64_t number{};
+};
+static_assert(sizeof(SampleJob) == 56, "as the kernel has it");
 
 } // namespace rdmagpu::backend::cuda

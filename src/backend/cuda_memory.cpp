@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 namespace rdmagpu::backend::cuda {
@@ -22,6 +23,27 @@ Result<std::size_t> granularityOf(const api::AllocationProp& prop) {
      !got)
     return got.error();
   return std::max(granularity, gpuPageBytes);
+}
+
+api::AllocationProp propFor(int ordinal, api::HandleType type, bool rdma) noexcept {
+  const auto flag = static_cast<unsigned char>(rdma ? 1 : 0);
+  return {.requestedHandleTypes = type,
+          .location = {.id = ordinal},
+          .allocFlags = {.gpuDirectRdmaCapable = flag}};
+}
+
+/// Whether memory is to be made with the RDMA flag.
+bool wantsRdma(const Gpu& gpu, GpuRdma wanted) noexcept {
+  return wanted == GpuRdma::Require || (wanted == GpuRdma::Try && gpu.rdmaWithVmm);
+}
+
+/// The driver says no more of a descriptor that is not of such memory, or of a size that is not the memory's,
+/// than these; of the first CUDA_ERROR_UNKNOWN, measured.
+bool refusesWhatWasShared(const Error& error) noexcept {
+  const auto status = static_cast<api::Status>(error.code);
+  return error.origin == Origin::Cuda &&
+         (status == api::Status::Unknown || status == api::Status::InvalidValue ||
+          status == api::Status::NotSupported);
 }
 
 } // namespace
@@ -49,10 +71,7 @@ void MappingTraits::close(Range range) noexcept {
 
 Result<void> VmmMemory::create(std::size_t bytes, api::HandleType type, bool rdma) {
   const api::Functions& cuda = loadedDriver();
-  const auto flag = static_cast<unsigned char>(rdma ? 1 : 0);
-  const api::AllocationProp prop{.requestedHandleTypes = type,
-                                 .location = {.id = m_ordinal},
-                                 .allocFlags = {.gpuDirectRdmaCapable = flag}};
+  const api::AllocationProp prop = propFor(m_ordinal, type, rdma);
   const auto granularity = granularityOf(prop);
   if(!granularity)
     return granularity.error();
@@ -92,7 +111,7 @@ Result<void> VmmMemory::grantAccess(int ordinal) const {
 
 Result<VmmMemory> VmmMemory::allocate(const Gpu& gpu, GpuRdma wanted, std::size_t bytes,
                                       std::vector<Error>& tolerated) {
-  const bool rdma = wanted == GpuRdma::Require || (wanted == GpuRdma::Try && gpu.rdmaWithVmm);
+  const bool rdma = wantsRdma(gpu, wanted);
   if(gpu.posixFd) {
     VmmMemory memory;
     memory.m_ordinal = gpu.ordinal;
@@ -111,6 +130,11 @@ Result<VmmMemory> VmmMemory::allocate(const Gpu& gpu, GpuRdma wanted, std::size_
   return memory;
 }
 
+Result<std::size_t> VmmMemory::granularityOn(const Gpu& gpu, GpuRdma wanted) {
+  const auto type = gpu.posixFd ? api::HandleType::PosixFileDescriptor : api::HandleType::None;
+  return granularityOf(propFor(gpu.ordinal, type, wantsRdma(gpu, wanted)));
+}
+
 Result<VmmMemory> VmmMemory::import(os::Fd fd, std::size_t bytes) {
   const api::Functions& cuda = loadedDriver();
   api::MemHandle handle{};
@@ -119,7 +143,9 @@ Result<VmmMemory> VmmMemory::import(os::Fd fd, std::size_t bytes) {
   const auto imported = cuda.call(bytes, cuda.memImportFromShareableHandle, &handle, asPointer,
                                   api::HandleType::PosixFileDescriptor);
   if(!imported)
-    return imported.error();
+    return refusesWhatWasShared(imported.error())
+               ? libraryError(imported.error().call, LibraryCode::ShareForeign, bytes)
+               : imported.error();
   VmmMemory memory;
   memory.m_handle = Unique<HandleTraits>{handle};
   api::AllocationProp prop;
@@ -134,8 +160,11 @@ Result<VmmMemory> VmmMemory::import(os::Fd fd, std::size_t bytes) {
   memory.m_granularity = *granularity;
   memory.m_ordinal = prop.location.id;
   memory.m_shareable = false; // the driver does not export again what was imported
-  if(const auto mapped = memory.map(bytes); !mapped)
-    return mapped.error();
+  if(const auto mapped = memory.map(bytes); !mapped) {
+    const bool sized =
+        std::string_view{mapped.error().call} == cuda.memMap.symbol() && refusesWhatWasShared(mapped.error());
+    return sized ? libraryError(cuda.memMap.symbol(), LibraryCode::ShareMalformed, bytes) : mapped.error();
+  }
   return memory;
 }
 
@@ -182,8 +211,14 @@ Result<PlainMemory> PlainMemory::allocate(const ContextSource& contexts, std::si
     return settled.error();
   const api::Functions& cuda = loadedDriver();
   api::DevicePtr raw{};
-  const auto allocated =
-      contexts.run(Keep::Yes, [&] { return cuda.call(*padded, cuda.memAlloc, &raw, *padded); });
+  const auto allocated = contexts.run(Keep::Yes, [&]() -> Result<void> {
+    const auto made = cuda.call(*padded, cuda.memAlloc, &raw, *padded);
+    if(made || made.error().kind != Errc::OutOfMemory)
+      return made;
+    Error error = made.error(); // with what is free, which no one can ask for once this context has gone
+    const auto told = readFreeBytes(error.available);
+    return told ? error : made.error();
+  });
   if(!allocated)
     return allocated.error();
   return PlainMemory{contexts, raw, *padded};

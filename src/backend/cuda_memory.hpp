@@ -39,6 +39,8 @@ public:
   /// At least `bytes`, shareable where this system allows that; a refusal of shareable memory is
   /// added to `tolerated`.
   static Result<VmmMemory> allocate(const Gpu&, GpuRdma, std::size_t bytes, std::vector<Error>& tolerated);
+  /// What such memory is a multiple of.
+  static Result<std::size_t> granularityOn(const Gpu&, GpuRdma);
   /// What another process shared. `bytes` is all of it.
   static Result<VmmMemory> import(os::Fd, std::size_t bytes);
 

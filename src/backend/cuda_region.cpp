@@ -82,6 +82,12 @@ bool CudaRegion::isUnreachedVmm() const noexcept {
   return std::holds_alternative<VmmMemory>(m_memory) && m_gpu.rdmaWithVmm && m_capable == Answer::No;
 }
 
+std::size_t CudaRegion::committedBytes() const noexcept {
+  const auto* vmm = std::get_if<VmmMemory>(&m_memory);
+  const auto* plain = std::get_if<PlainMemory>(&m_memory);
+  return vmm ? vmm->bytes() : plain ? plain->bytes() : 0;
+}
+
 /// Refuses memory that peers do not reach where they must, and else keeps it in mind.
 Result<void> CudaRegion::accept(GpuRdma wanted) {
   if(m_capable == Answer::Yes)
@@ -151,6 +157,8 @@ Result<RegionPtr> CudaRegion::allocate(const Gpu& gpu, const Bar1& bar1, CudaMem
   region->m_scrub = request.config.scrubOnDestroy;
   region->m_pcieMapping = request.config.pcieMapping;
   region->m_limitedByBar1 = request.config.rdma != GpuRdma::Off;
+  if(region->m_limitedByBar1 && region->m_capable != Answer::No)
+    region->m_reachable = countReachable(gpu, region->committedBytes());
   return RegionPtr{region};
 }
 
@@ -258,8 +266,11 @@ Result<void> CudaRegion::clear(std::size_t offset, std::size_t bytes) const {
 }
 
 Result<ExportedFd> CudaRegion::exportDmaBuf(std::size_t offset, std::size_t bytes) const {
-  if(!m_gpu.dmaBuf)
-    return libraryError("CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED", LibraryCode::NotExportable, bytes);
+  if(const auto offered = checkExportable(m_gpu); !offered) {
+    Error error = offered.error();
+    error.bytes = bytes;
+    return error;
+  }
   int number = -1;
   ExportedFd exported;
   const auto mapped = m_contexts.run(Keep::No, [&] { // the descriptor outlives the context
@@ -268,6 +279,7 @@ Result<ExportedFd> CudaRegion::exportDmaBuf(std::size_t offset, std::size_t byte
   if(!mapped)
     return mapped.error();
   exported.fd = os::Fd{number};
+  exported.exact = true; // measured
   if(const auto set = os::setInheritable(number, false); !set)
     return set.error();
   return exported;
@@ -315,19 +327,18 @@ void CudaRegion::describe(BufferFacts& facts) const {
   if(const auto* vmm = std::get_if<VmmMemory>(&m_memory)) {
     facts.cudaMemory = CudaMemory::Vmm;
     facts.pageBytes = vmm->granularity();
-    facts.committedBytes += vmm->bytes();
-    facts.residentBytes += vmm->bytes();
-  } else if(const auto* plain = std::get_if<PlainMemory>(&m_memory)) {
+  } else {
     facts.cudaMemory = CudaMemory::MemAlloc;
     facts.pageBytes = gpuPageBytes;
-    facts.committedBytes += plain->bytes();
-    facts.residentBytes += plain->bytes();
   }
+  facts.committedBytes += committedBytes();
+  facts.residentBytes += committedBytes();
   facts.bar1Bytes = m_bar1.bytes;
   facts.bar1FreeBytes = m_bar1.freeBytes;
   if(m_bar1.freeBytes && m_limitedByBar1)
-    facts.bar1Slots = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(lessReserve(*m_bar1.freeBytes) / facts.slotStride, mostSlots));
+    facts.bar1Slots = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+        usableOf(lessReserve(*m_bar1.freeBytes), facts.cudaMemory, facts.pageBytes) / facts.slotStride,
+        mostSlots));
   facts.directForGpu = Answer::Yes;
   facts.rdmaCapable = m_capable;
   facts.writesNeedFlush = writesNeedFlush();

@@ -46,6 +46,7 @@ private:
   void keep(Memory, std::size_t bytes);
   void askCapable();
   bool isUnreachedVmm() const noexcept;
+  std::size_t committedBytes() const noexcept;
   Result<void> accept(GpuRdma);
   void setSyncMemops();
   /// Maps a range into a dma-buf as the config says, in a context that is current.
@@ -57,6 +58,7 @@ private:
   Bar1 m_bar1;
   ContextSource m_contexts; // before the memory, which may live in a context
   std::variant<std::monostate, VmmMemory, PlainMemory> m_memory;
+  ReachableMemory m_reachable;   ///< What of it takes up room in BAR1, once a peer uses it.
   Kernels m_kernels{m_contexts}; // after the memory, which they read and write
   api::DevicePtr m_base{};
   std::size_t m_bytes{}; ///< From m_base on: what was asked for.

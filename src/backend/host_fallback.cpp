@@ -72,7 +72,7 @@ public:
     auto fd = os::exportMemfd(m_pages.fd(), offset, bytes);
     if(!fd)
       return fd.error();
-    return ExportedFd{.fd = *std::move(fd), .offset = 0};
+    return ExportedFd{.fd = *std::move(fd), .offset = 0, .exact = true};
   }
 
   Result<os::Fd> share() const override {
@@ -134,6 +134,10 @@ public:
   }
 
   std::size_t slotGranularity() const noexcept override { return sharedPageBytes(); }
+
+  Result<void> mayExport(const RdmaGpuBufferConfig& config) const override {
+    return config.host.forbidMemfd ? libraryError("", LibraryCode::NotMemfd) : os::checkUdmabuf();
+  }
 
   std::optional<Budget> budget(const RdmaGpuBufferConfig& config) const override {
     if(config.host.hugePages == HugePages::Require) {

@@ -115,6 +115,8 @@ std::string numbersOf(const Error& error) {
     text += "; asked " + (negative ? std::to_string(error.device) : std::to_string(error.bytes));
   if(error.available || ordinal || (error.bytes && budget))
     text += ", available " + std::to_string(error.available);
+  else if(error.total)
+    text += ", of " + std::to_string(error.total) + " in all";
   return text;
 }
 
@@ -128,6 +130,8 @@ std::string Error::message() const {
     text += "; device " + std::to_string(device);
   if(slot >= 0)
     text += "; slot " + std::to_string(slot);
+  if(fd >= 0)
+    text += "; descriptor " + std::to_string(fd);
   if(pci)
     text += "; PCI device " + pci->text();
   if(uuid)

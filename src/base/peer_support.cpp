@@ -26,6 +26,16 @@ LibraryCode codeOf(Refusal refusal) noexcept {
     return LibraryCode::PeerUnknownSlot;
   case Refusal::OutOfMemory:
     return LibraryCode::OutOfMemory;
+  case Refusal::WrongFlow:
+    return LibraryCode::PeerFlow;
+  case Refusal::WrongFormat:
+    return LibraryCode::PeerFormat;
+  case Refusal::ManyPlanes:
+    return LibraryCode::PeerPlanes;
+  case Refusal::TooFewSlots:
+    return LibraryCode::PeerTooFewSlots;
+  case Refusal::DataOffset:
+    return LibraryCode::PeerDataOffset;
   }
   return LibraryCode::OutOfMemory;
 }

@@ -2,6 +2,7 @@
 #include <base/enum_value.hpp>
 #include <base/library_error.hpp>
 #include <core/buffer_state.hpp>
+#include <core/dma_buf.hpp>
 #include <os/pci.hpp>
 #include <os/process.hpp>
 
@@ -13,16 +14,43 @@
 namespace rdmagpu::core {
 namespace {
 
-/// Whether Auto may use a backend for a peer that accepts those handoffs.
+/// Why Auto may not use a backend for a peer that accepts those handoffs. Memory whose addresses are not
+/// among them goes as a dma-buf.
 std::optional<Error> unfit(const char* call, const backend::Backend& backend,
                            const RdmaGpuBufferConfig& config) {
-  if(!config.accepts.contains(backend.handoffKind()))
+  const Handoffs& accepted = config.accepts;
+  if(!accepted.contains(backend.handoffKind()) && !accepted.contains(HandoffKind::DmaBuf))
     return libraryError(call, LibraryCode::PeerCannotAddress);
   return {};
 }
 
 /// Memory of whichever device happens to have some is nothing that Auto may guess at: it must be asked for.
 bool isForAuto(const backend::Backend& backend) noexcept { return backend.api() != RdmaGpuApi::PciP2p; }
+
+bool goesAsDmaBuf(const backend::Backend& backend, const RdmaGpuBufferConfig& config) noexcept {
+  return config.api == RdmaGpuApi::Auto && !config.accepts.contains(backend.handoffKind());
+}
+
+/// Exports all slots, for exportRegion() to find; or one, where a region is too large for that, or is one
+/// slot's. That a driver offers exports is no proof.
+Result<void> proveExport(const char* call, BufferState& state) {
+  const backend::Region& first = *state.regions.front();
+  const SlotLayout& layout = state.layout;
+  const bool one = state.regions.size() == 1;
+  auto exported = exportRange(call, first, 0, one ? layout.totalBytes() : layout.stride);
+  if(!exported && (!one || !exportRange(call, first, 0, layout.stride)))
+    return exported.error();
+  state.exported = Answer::Yes;
+  if(exported && one)
+    state.regionExport = *std::move(exported);
+  return {};
+}
+
+Error namedAs(const char* call, Error error) noexcept {
+  if(*error.call == '\0')
+    error.call = call;
+  return error;
+}
 
 /// Each choice that a backend makes by a value.
 Result<void> checkValues(const RdmaGpuBufferConfig& config) noexcept {
@@ -77,6 +105,24 @@ Result<std::unique_ptr<BufferState>> buildWith(const char* call, const backend::
   if(!device)
     return device.error();
   return buildOn(call, backend.api(), **device, config);
+}
+
+/// The same for Auto, whose choice must suit the peer.
+Result<std::unique_ptr<BufferState>> buildFitting(const char* call, const backend::Backend& backend,
+                                                  const RdmaGpuBufferConfig& config) {
+  if(!goesAsDmaBuf(backend, config))
+    return buildWith(call, backend, config);
+  auto device = backend.open(config);
+  if(!device)
+    return device.error();
+  if(const auto may = (*device)->mayExport(config); !may)
+    return namedAs(call, may.error());
+  auto state = buildOn(call, backend.api(), **device, config);
+  if(!state)
+    return state;
+  if(const auto proven = proveExport(call, **state); !proven)
+    return proven.error();
+  return state;
 }
 
 /// The request as the backends that Auto has left get it.
@@ -174,7 +220,7 @@ Result<std::unique_ptr<BufferState>> build(const char* call, const RdmaGpuBuffer
     if(const auto gpu = mismatch ? checkGpu(*backend, config) : Result<void>{}; !gpu)
       return gpu.error();
     auto state = mismatch ? Result<std::unique_ptr<BufferState>>{*mismatch}
-                          : buildWith(call, *backend, whatIsLeft(config, rejected));
+                          : buildFitting(call, *backend, whatIsLeft(config, rejected));
     if(state) {
       (*state)->selection = std::move(rejected);
       return state;
@@ -211,6 +257,12 @@ Result<std::uint32_t> countSlotsThatFit(const char* call, const RdmaGpuBufferCon
       if(isAbsentGpu(config, last))
         return last;
       continue;
+    }
+    if(goesAsDmaBuf(*backend, config)) {
+      if(const auto may = (*device)->mayExport(config); !may) {
+        last = namedAs(call, may.error());
+        continue;
+      }
     }
     const auto layout = layOut(call, 1, config.frameBytes, (*device)->slotGranularity());
     if(!layout)

@@ -38,22 +38,19 @@ void SlotCanaries::addGuards(std::size_t from, std::size_t to) {
   }
 }
 
-/// Those of the places [from, to) that have changed, or have not.
-SampleCount SlotCanaries::count(backend::Canaries::Changed bits, bool changed, std::size_t from,
-                                std::size_t to) const noexcept {
+/// Of the places [from, to) the first that has changed, or has not.
+std::optional<std::size_t> SlotCanaries::first(backend::Canaries::Changed bits, bool changed,
+                                               std::size_t from, std::size_t to) const noexcept {
   constexpr std::size_t perWord = backend::Canaries::bitsPerWord;
-  SampleCount found;
   for(std::size_t i = from; i < to; i = (i / perWord + 1) * perWord) {
     std::uint32_t wanted = changed ? bits[i / perWord] : ~bits[i / perWord];
     wanted &= ~std::uint32_t{} << (i % perWord);
-    if(const std::size_t end = i / perWord * perWord + perWord; end > to)
-      wanted &= ~std::uint32_t{} >> (end - to);
-    if(wanted != 0 && found.number == 0)
-      found.first =
-          m_places[i / perWord * perWord + static_cast<std::size_t>(std::countr_zero(wanted))].offset;
-    found.number += static_cast<std::size_t>(std::popcount(wanted));
+    if(wanted == 0)
+      continue;
+    const std::size_t place = i / perWord * perWord + static_cast<std::size_t>(std::countr_zero(wanted));
+    return place < to ? std::optional{m_places[place].offset} : std::nullopt;
   }
-  return found;
+  return {};
 }
 
 Samples SlotCanaries::judge(backend::Canaries::Changed bits, std::size_t bytes) const noexcept {
@@ -62,10 +59,9 @@ Samples SlotCanaries::judge(backend::Canaries::Changed bits, std::size_t bytes) 
     return place.offset + place.width <= bytes;
   });
   const auto looked = static_cast<std::size_t>(end - m_places.begin());
-  return {.looked = looked,
-          .untouched = count(bits, false, 0, looked),
-          .changed = count(bits, true, 0, looked),
-          .overwritten = count(bits, true, m_inFrame, m_places.size())};
+  return {.untouched = first(bits, false, 0, looked),
+          .changed = first(bits, true, 0, looked),
+          .overwritten = first(bits, true, m_inFrame, m_places.size())};
 }
 
 } // namespace rdmagpu::core

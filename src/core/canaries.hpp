@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,20 +11,11 @@ namespace rdmagpu::core {
 
 using backend::CanaryPlace;
 
-/// Samples that have something in common.
-struct SampleCount {
-  static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
-
-  std::size_t number{};
-  std::size_t first = none; ///< Offset in the slot.
-};
-
-/// What a look at a slot finds at its sampled places.
+/// What a look at a slot finds at its sampled places: of each kind the first one's offset in the slot.
 struct Samples {
-  std::size_t looked{};      ///< At how many within the frame.
-  SampleCount untouched{};   ///< Of these: as they were at the last look.
-  SampleCount changed{};     ///< Of these: not so.
-  SampleCount overwritten{}; ///< Changed ones behind the frame's end.
+  std::optional<std::size_t> untouched{};   ///< Within the frame: as it was at the last look.
+  std::optional<std::size_t> changed{};     ///< Within the frame: not so.
+  std::optional<std::size_t> overwritten{}; ///< Changed, behind the frame's end.
 };
 
 /// Where the canaries of one slot lie, and what it means that some of them have changed.
@@ -43,8 +34,8 @@ public:
 private:
   void addFrame(std::size_t frameBytes, std::uint64_t key);
   void addGuards(std::size_t from, std::size_t to);
-  SampleCount count(backend::Canaries::Changed, bool changed, std::size_t from,
-                    std::size_t to) const noexcept;
+  std::optional<std::size_t> first(backend::Canaries::Changed, bool changed, std::size_t from,
+                                   std::size_t to) const noexcept;
 
   std::vector<CanaryPlace> m_places; ///< By offset.
   std::size_t m_inFrame{};           ///< So many lie within the frame, the others behind it.

@@ -1,8 +1,39 @@
+#include <base/library_error.hpp>
 #include <core/dma_buf.hpp>
+#include <os/udmabuf.hpp>
 
 #include <utility>
 
 namespace rdmagpu {
+namespace {
+
+/// Invariant 6: a driver that exports less than was asked for, or more, is found out here, not by a peer.
+Result<void> checkCovers(const char* call, const backend::ExportedFd& exported, std::size_t bytes) {
+  const auto end = os::fileBytes(exported.fd.get());
+  if(!end)
+    return end.error();
+  if(*end < exported.offset + bytes)
+    return libraryError(call, LibraryCode::ExportTooSmall, exported.offset + bytes, *end);
+  if(exported.exact && *end > exported.offset + bytes)
+    return libraryError(call, LibraryCode::ExportTooLarge, exported.offset + bytes, *end);
+  return {};
+}
+
+} // namespace
+
+Result<backend::ExportedFd> core::exportRange(const char* call, const backend::Region& region,
+                                              std::size_t offset, std::size_t bytes) {
+  auto exported = region.exportDmaBuf(offset, bytes);
+  if(!exported) {
+    Error error = exported.error();
+    if(*error.call == '\0')
+      error.call = call; // the region does not know which of ours was called
+    return error;
+  }
+  if(const auto covers = checkCovers(call, *exported, bytes); !covers)
+    return covers.error();
+  return exported;
+}
 
 DmaBuf core::DmaBufAccess::make(std::shared_ptr<const void> memory, backend::ExportedFd exported,
                                 std::size_t size) noexcept {

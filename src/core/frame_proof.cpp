@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdio>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -39,11 +40,16 @@ constexpr std::array faultKinds{
 } // namespace
 
 struct FrameProof::Impl {
+  enum class Work : std::uint8_t { None, Look, Lay };
+
   struct Slot {
     core::SlotCanaries places;
     FrameFinding finding{};
-    bool withPeer{}; ///< From arm() to check(): changes are what is wanted.
-    bool laid{true}; ///< Canaries are there, since the last arm().
+    bool withPeer{};     ///< From arm() to check(): changes are what is wanted.
+    bool laid{true};     ///< Canaries are there, since the last arm().
+    Work started{};      ///< And not finished,
+    Error refused{};     ///< unless this kept it from it.
+    std::size_t bytes{}; ///< Of the frame that is looked at.
   };
 
   FrameProofConfig config;
@@ -65,6 +71,11 @@ struct FrameProof::Impl {
   FrameFinding found(const char* call, std::uint32_t slot, FrameFinding) noexcept;
   FrameFinding unchecked(std::uint32_t slot, const Error&) noexcept;
   FrameFinding judgeFrame(const core::Samples&, std::size_t bytes) const noexcept;
+  void start(std::span<const backend::CanaryTask>) noexcept;
+  Result<backend::Canaries::Changed> finish(std::uint32_t slot) noexcept;
+  FrameFinding finishCheck(std::uint32_t slot) noexcept;
+  FrameFinding finishArm(const char* call, std::uint32_t slot, bool toPeer) noexcept;
+  void endCheck(std::uint32_t slot) noexcept;
 };
 
 /// Counts it, and tells of the first of its kind.
@@ -93,10 +104,10 @@ FrameFinding FrameProof::Impl::unchecked(std::uint32_t slot, const Error& reason
 }
 
 FrameFinding FrameProof::Impl::judgeFrame(const core::Samples& seen, std::size_t bytes) const noexcept {
-  if(seen.untouched.number > 0)
-    return {seen.changed.number == 0 ? FrameFault::Stale : FrameFault::Torn, seen.untouched.first};
-  if(seen.overwritten.number > 0)
-    return {FrameFault::WrongOffset, seen.overwritten.first};
+  if(seen.untouched)
+    return {seen.changed ? FrameFault::Torn : FrameFault::Stale, *seen.untouched};
+  if(seen.overwritten)
+    return {FrameFault::WrongOffset, *seen.overwritten};
   if(config.wholeFrames && bytes < frameBytes)
     return {FrameFault::Short, bytes};
   return {};
@@ -113,13 +124,11 @@ std::byte* onCpu(const RdmaGpuBuffer& buffer, std::size_t slot) noexcept {
 FrameFinding judgeChange(const core::Samples& seen, FrameFault before) noexcept {
   if(before == FrameFault::Unchecked) // nobody knows what was there
     return {};
-  if(seen.changed.number == 0 && seen.overwritten.number == 0)
-    return {};
-  if(seen.changed.number == 0)
-    return {FrameFault::WrongOffset, seen.overwritten.first};
+  if(!seen.changed)
+    return seen.overwritten ? FrameFinding{FrameFault::WrongOffset, *seen.overwritten} : FrameFinding{};
   const bool incomplete = before == FrameFault::Stale || before == FrameFault::Torn;
-  const bool fromStart = seen.untouched.number == 0 || seen.changed.first < seen.untouched.first;
-  return {fromStart && !incomplete ? FrameFault::WrongOffset : FrameFault::Late, seen.changed.first};
+  const bool fromStart = !seen.untouched || *seen.changed < *seen.untouched;
+  return {fromStart && !incomplete ? FrameFault::WrongOffset : FrameFault::Late, *seen.changed};
 }
 
 } // namespace
@@ -151,7 +160,10 @@ Result<FrameProof> FrameProof::make(const RdmaGpuBuffer& slots, const FrameProof
     if(const auto opened = impl->open(slots); !opened)
       return opened.error();
     for(std::size_t i = 0; i < slots.slotCount(); ++i) {
-      if(const auto laid = impl->canaries->lay(i, impl->nextKey()); !laid)
+      const backend::CanaryTask lay{i, impl->nextKey()};
+      if(const auto started = impl->canaries->start({&lay, 1}); !started)
+        return started.error();
+      if(const auto laid = impl->canaries->finish(i); !laid)
         return laid.error();
     }
     return FrameProof{std::move(impl)};
@@ -183,47 +195,130 @@ FrameProof::~FrameProof() = default;
 FrameProof::FrameProof(FrameProof&&) noexcept = default;
 FrameProof& FrameProof::operator=(FrameProof&&) noexcept = default;
 
-FrameFinding FrameProof::arm(std::uint32_t index) noexcept {
-  if(index >= slotCount())
-    return {};
-  Impl::Slot& slot = m_impl->slots[index];
-  const auto changed = m_impl->canaries->lay(index, m_impl->nextKey());
+void FrameProof::Impl::start(std::span<const backend::CanaryTask> tasks) noexcept {
+  const auto outcome = canaries->start(tasks);
+  for(const backend::CanaryTask& task : tasks) {
+    Slot& slot = slots[task.slot];
+    slot.started = task.key ? Work::Lay : Work::Look;
+    slot.refused = outcome ? Error{} : outcome.error();
+  }
+}
+
+Result<backend::Canaries::Changed> FrameProof::Impl::finish(std::uint32_t index) noexcept {
+  Slot& slot = slots[index];
+  slot.started = Work::None;
+  if(slot.refused.kind != Errc::None)
+    return slot.refused;
+  return canaries->finish(index);
+}
+
+FrameFinding FrameProof::Impl::finishCheck(std::uint32_t index) noexcept {
+  Slot& slot = slots[index];
+  slot.withPeer = false;
+  const auto changed = finish(index);
+  if(!changed) {
+    slot.finding = unchecked(index, changed.error());
+    return slot.finding;
+  }
+  checks.fetch_add(1, std::memory_order_relaxed);
+  slot.finding = judgeFrame(slot.places.judge(*changed, slot.bytes), slot.bytes);
+  return found("FrameProof::check", index, slot.finding);
+}
+
+/// Of one whose answer nobody has asked for.
+void FrameProof::Impl::endCheck(std::uint32_t index) noexcept {
+  if(slots[index].started == Work::Look)
+    finishCheck(index);
+}
+
+/// What had changed until canaries were laid.
+FrameFinding FrameProof::Impl::finishArm(const char* call, std::uint32_t index, bool toPeer) noexcept {
+  Slot& slot = slots[index];
+  const auto changed = finish(index);
   const FrameFault before = std::exchange(slot.finding, {}).fault;
-  const bool unsettled = std::exchange(slot.withPeer, true);
+  const bool unsettled = std::exchange(slot.withPeer, toPeer);
   slot.laid = changed.has_value();
   if(!changed)
-    return m_impl->unchecked(index, changed.error());
+    return unchecked(index, changed.error());
   if(unsettled)
     return {};
   constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
-  return m_impl->found("FrameProof::arm", index, judgeChange(slot.places.judge(*changed, all), before));
+  return found(call, index, judgeChange(slot.places.judge(*changed, all), before));
+}
+
+bool FrameProof::armsAhead() const noexcept { return m_impl && m_impl->canaries->isAsynchronous(); }
+
+void FrameProof::startArm(std::uint32_t slot) noexcept { startCheck(noSlot, 0, slot); }
+
+FrameFinding FrameProof::arm(std::uint32_t index) noexcept {
+  if(index >= slotCount())
+    return {};
+  m_impl->endCheck(index);
+  if(m_impl->slots[index].started == Impl::Work::None) {
+    const backend::CanaryTask lay{index, m_impl->nextKey()};
+    m_impl->start({&lay, 1});
+  }
+  return m_impl->finishArm("FrameProof::arm", index, true);
+}
+
+void FrameProof::startCheck(std::uint32_t index, std::size_t bytes, std::uint32_t armNext) noexcept {
+  std::array<backend::CanaryTask, backend::Canaries::mostTasks> tasks;
+  std::size_t count{};
+  const auto isIdle = [&](std::uint32_t slot) { return m_impl->slots[slot].started == Impl::Work::None; };
+  if(index < slotCount() && m_impl->slots[index].withPeer && m_impl->slots[index].laid && isIdle(index)) {
+    m_impl->slots[index].bytes = bytes;
+    tasks[count++] = {.slot = index};
+  }
+  if(armNext < slotCount() && armNext != index && armsAhead()) {
+    m_impl->endCheck(armNext);
+    if(isIdle(armNext))
+      tasks[count++] = {.slot = armNext, .key = m_impl->nextKey()};
+  }
+  if(count > 0)
+    m_impl->start({tasks.data(), count});
+  if(index < slotCount() && !armsAhead())
+    check(index, bytes);
 }
 
 FrameFinding FrameProof::check(std::uint32_t index, std::size_t bytes) noexcept {
   if(index >= slotCount())
     return {};
   Impl::Slot& slot = m_impl->slots[index];
-  if(!std::exchange(slot.withPeer, false))
+  if(!slot.withPeer)
     return slot.finding;
+  if(slot.started == Impl::Work::Lay)
+    arm(index);
   if(!slot.laid) {
+    slot.withPeer = false;
     slot.finding = m_impl->unchecked(index, {});
     return slot.finding;
   }
-  const auto changed = m_impl->canaries->look(index);
-  if(!changed) {
-    slot.finding = m_impl->unchecked(index, changed.error());
-    return slot.finding;
+  if(slot.started == Impl::Work::None) {
+    slot.bytes = bytes;
+    const backend::CanaryTask look{.slot = index};
+    m_impl->start({&look, 1});
   }
-  m_impl->checks.fetch_add(1, std::memory_order_relaxed);
-  slot.finding = m_impl->judgeFrame(slot.places.judge(*changed, bytes), bytes);
-  return m_impl->found("FrameProof::check", index, slot.finding);
+  return m_impl->finishCheck(index);
 }
 
 FrameFinding FrameProof::recheck(std::uint32_t index) noexcept {
-  if(index >= slotCount() || m_impl->slots[index].withPeer)
+  if(index >= slotCount())
     return {};
   Impl::Slot& slot = m_impl->slots[index];
-  const auto changed = m_impl->canaries->look(index);
+  m_impl->endCheck(index);
+  if(slot.withPeer)
+    return {};
+  if(slot.started == Impl::Work::Lay) {
+    const FrameFinding until = m_impl->finishArm("FrameProof::recheck", index, false);
+    if(until.fault != FrameFault::None) {
+      if(until.fault == FrameFault::Unchecked)
+        slot.finding = until;
+      return until;
+    }
+  }
+  const backend::CanaryTask look{.slot = index};
+  m_impl->start({&look, 1});
+  const auto changed = m_impl->finish(index);
   if(!changed) {
     slot.finding = m_impl->unchecked(index, changed.error()); // of what comes now nobody knows when it came
     return slot.finding;

@@ -29,8 +29,16 @@ void HostCanaries::add(std::byte* slot, std::span<const backend::CanaryPlace> pl
   added.changed.resize((places.size() + bitsPerWord - 1) / bitsPerWord);
 }
 
-Result<backend::Canaries::Changed> HostCanaries::look(std::size_t index) noexcept {
-  Slot& slot = m_slots[index];
+Result<void> HostCanaries::start(std::span<const backend::CanaryTask> tasks) noexcept {
+  for(const backend::CanaryTask& task : tasks) {
+    look(m_slots[task.slot]);
+    if(task.key)
+      lay(m_slots[task.slot], *task.key);
+  }
+  return {};
+}
+
+void HostCanaries::look(Slot& slot) noexcept {
   auto word = slot.words.begin();
   for(std::uint32_t& bits : slot.changed) {
     std::uint32_t changed{};
@@ -40,12 +48,9 @@ Result<backend::Canaries::Changed> HostCanaries::look(std::size_t index) noexcep
     }
     bits = changed;
   }
-  return Changed{slot.changed};
 }
 
-Result<backend::Canaries::Changed> HostCanaries::lay(std::size_t index, std::uint64_t key) noexcept {
-  const auto found = look(index);
-  Slot& slot = m_slots[index];
+void HostCanaries::lay(Slot& slot, std::uint64_t key) noexcept {
   std::uint64_t seed = key;
   for(Word& word : slot.words) {
     const std::uint64_t canary = mix(seed);
@@ -53,7 +58,6 @@ Result<backend::Canaries::Changed> HostCanaries::lay(std::size_t index, std::uin
     std::memcpy(slot.data + word.place.offset, &canary, widthOf(word.place));
     word.last = read(slot.data, word.place);
   }
-  return found;
 }
 
 } // namespace rdmagpu::core

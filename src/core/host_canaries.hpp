@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace rdmagpu::core {
@@ -13,8 +14,9 @@ public:
   /// Slots have numbers in the order in which they are added.
   void add(std::byte* slot, std::span<const backend::CanaryPlace>);
 
-  Result<Changed> look(std::size_t slot) noexcept override;
-  Result<Changed> lay(std::size_t slot, std::uint64_t key) noexcept override;
+  bool isAsynchronous() const noexcept override { return false; }
+  Result<void> start(std::span<const backend::CanaryTask>) noexcept override;
+  Result<Changed> finish(std::size_t slot) noexcept override { return Changed{m_slots[slot].changed}; }
 
 private:
   struct Word {
@@ -26,6 +28,9 @@ private:
     std::vector<Word> words;
     std::vector<std::uint32_t> changed;
   };
+
+  static void look(Slot&) noexcept;
+  static void lay(Slot&, std::uint64_t key) noexcept;
 
   std::vector<Slot> m_slots;
 };

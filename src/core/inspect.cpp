@@ -162,8 +162,17 @@ Result<std::optional<MemoryFacts>> askDrivers(std::uintptr_t begin, std::size_t 
   return std::optional<MemoryFacts>{};
 }
 
+/// Whether a driver of this process has ended, and knows nothing any more: then memory may have been its own.
+bool isShutDown(const Error& error) noexcept {
+  return error.kind == Errc::Lost && std::string_view{error.finding} == "driver-shut-down";
+}
+
 Result<MemoryFacts> lookAndAsk(std::uintptr_t begin, std::size_t size) {
   auto told = askDrivers(begin, size);
+  if(!told && isShutDown(told.error())) {
+    auto facts = look(begin, begin + size);
+    return facts ? facts : told.error();
+  }
   if(!told)
     return told.error();
   if(*told && (*told)->kind != MemoryKind::PinnedHost) {

@@ -4,37 +4,12 @@
 #include <core/dma_buf.hpp>
 #include <os/fd.hpp>
 #include <os/process.hpp>
-#include <os/udmabuf.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 
 #include <utility>
 
 namespace rdmagpu {
 namespace {
-
-/// Invariant 6: a driver that exports less than was asked for is found out here, not by a peer.
-Result<void> checkCovers(const char* call, const backend::ExportedFd& exported, std::size_t bytes) {
-  const auto end = os::fileBytes(exported.fd.get());
-  if(!end)
-    return end.error();
-  if(*end < exported.offset + bytes)
-    return libraryError(call, LibraryCode::ExportTooSmall, exported.offset + bytes, *end);
-  return {};
-}
-
-Result<backend::ExportedFd> exportRange(const char* call, const backend::Region& region, std::size_t offset,
-                                        std::size_t bytes) {
-  auto exported = region.exportDmaBuf(offset, bytes);
-  if(!exported) {
-    Error error = exported.error();
-    if(*error.call == '\0')
-      error.call = call; // the region does not know which of ours was called
-    return error;
-  }
-  if(const auto covers = checkCovers(call, *exported, bytes); !covers)
-    return covers.error();
-  return exported;
-}
 
 Result<void> checkSlot(const char* call, const core::BufferState* state, std::size_t slot) {
   if(!state)
@@ -139,14 +114,14 @@ Result<DmaBuf> RdmaGpuBuffer::exportRegion() const& {
       return libraryError(call, LibraryCode::NotExportable, state.layout.totalBytes());
     if(state.process !=
        os::currentProcess()) { // in a forked child another thread's lock may be held for good
-      auto exported = exportRange(call, *state.regions.front(), 0, state.layout.totalBytes());
+      auto exported = core::exportRange(call, *state.regions.front(), 0, state.layout.totalBytes());
       if(!exported)
         return exported.error();
       return core::DmaBufAccess::make(state.regions.front(), *std::move(exported), state.layout.totalBytes());
     }
     const std::lock_guard lock{state.exportMutex};
     if(!state.regionExport.fd) {
-      auto exported = exportRange(call, *state.regions.front(), 0, state.layout.totalBytes());
+      auto exported = core::exportRange(call, *state.regions.front(), 0, state.layout.totalBytes());
       state.exported = exported ? Answer::Yes : Answer::No;
       if(!exported)
         return exported.error();
@@ -171,7 +146,7 @@ Result<DmaBuf> RdmaGpuBuffer::exportSlot(std::size_t slot) const& {
     if(const auto checked = checkSlot(call, m_state.get(), slot); !checked)
       return checked.error();
     const core::RegionPtr& region = m_state->regionOf(slot);
-    auto exported = exportRange(call, *region, m_state->offsetInRegion(slot), m_state->layout.stride);
+    auto exported = core::exportRange(call, *region, m_state->offsetInRegion(slot), m_state->layout.stride);
     Answer untried = Answer::Unknown;
     if(exported)
       m_state->exported = Answer::Yes;

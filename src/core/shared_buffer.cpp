@@ -51,15 +51,22 @@ Result<RdmaGpuBuffer> attachTo(os::Fd fd, const Description& told) {
                                    told.frameBytes, backend::sharedPageBytes());
   if(!layout)
     return layout.error();
-  if(layout->stride != told.slotStride || layout->totalBytes() > told.regionBytes)
+  if(layout->stride != told.slotStride)
     return libraryError(attachCall, LibraryCode::ShareMalformed, told.slotStride, layout->stride);
+  if(layout->totalBytes() > told.regionBytes)
+    return libraryError(attachCall, LibraryCode::ShareMalformed, layout->totalBytes(), told.regionBytes);
 
+  const int number = fd.get();
   auto above = os::aboveStandard(std::move(fd));
   if(!above)
     return above.error();
   auto region = backend->attach(*std::move(above), told.regionBytes);
-  if(!region)
-    return region.error();
+  if(!region) {
+    Error error = region.error();
+    if(std::string_view{error.finding} == "bad-share")
+      error.fd = number;
+    return error;
+  }
   auto state = std::make_unique<core::BufferState>();
   state->layout = *layout;
   state->regions.push_back(*std::move(region));

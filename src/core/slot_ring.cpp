@@ -118,6 +118,8 @@ RingStatus SlotRing::publish(std::uint32_t slot, std::int64_t timestamp, std::si
   Impl& ring = *m_impl;
   if(ring.proof && bytesReady == bytes && !completion.done && ring.mustGoElsewhere(slot, bytes))
     return RingStatus::Faulty;
+  if(ring.proof)
+    ring.armAhead();
   ring.producer.holds[slot] = false;
   ring.producer.progress[slot].bytes = bytes;
   ring.producer.progress[slot].bytesReady.store(bytesReady, std::memory_order_relaxed);

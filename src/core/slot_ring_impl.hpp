@@ -7,6 +7,7 @@
 #include <core/wake_gate.hpp>
 #include <rdmagpu/slot_ring.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -66,6 +67,10 @@ struct alignas(cacheLine) ProducerSide {
   LineArray<bool> holds;
   LineArray<std::uint32_t> parked; ///< Free slots, a stack. Those in it may not be usable yet.
   std::uint32_t parkedCount{};
+  /// Free slots that are handed out before those, in this order: their canaries are being laid. With two of
+  /// them one has been for a whole frame when it is wanted, however soon that is.
+  std::array<std::uint32_t, 2> ahead{};
+  std::uint32_t aheadCount{};
   std::uint64_t nextSequence{};
   std::atomic<std::uint64_t> drops{};
   LineArray<Progress> progress;
@@ -133,6 +138,8 @@ struct SlotRing::Impl {
   void handOut(std::uint32_t slot) noexcept;
   FrameFault proveHere(std::uint32_t slot, std::size_t bytes) noexcept;
   bool mustGoElsewhere(std::uint32_t slot, std::size_t bytes) noexcept;
+  std::uint32_t nextToArm() noexcept;
+  void armAhead() noexcept;
   void proveGrown(std::uint32_t slot) noexcept;
   void failOver(FrameFault) noexcept;
 
@@ -147,6 +154,7 @@ struct SlotRing::Impl {
     return done;
   }
   void park(std::uint32_t slot) noexcept { producer.parked[producer.parkedCount++] = slot; }
+  bool popAhead(std::uint32_t& slot) noexcept;
   bool popFree(std::uint32_t& slot, bool& pending) noexcept;
   bool takeBack(std::uint32_t& slot, bool& pending) noexcept;
   RingStatus acquireNow(std::uint32_t& slot, bool& pending) noexcept;
@@ -181,6 +189,15 @@ struct SlotRing::Impl {
   ReadyQueue ready; ///< Under Newest both sides pop; else the consumer does.
   FreeQueue free;
 };
+
+inline bool SlotRing::Impl::popAhead(std::uint32_t& slot) noexcept {
+  if(producer.aheadCount == 0)
+    return false;
+  slot = producer.ahead[0];
+  producer.ahead[0] = producer.ahead[1];
+  --producer.aheadCount;
+  return true;
+}
 
 /// The slot that was freed last, of those that can be used: caches may still hold it.
 inline bool SlotRing::Impl::popFree(std::uint32_t& slot, bool& pending) noexcept {
@@ -217,7 +234,8 @@ inline RingStatus SlotRing::Impl::acquireNow(std::uint32_t& slot, bool& pending)
   if(closed())
     return RingStatus::Closed;
   std::uint32_t found{};
-  if(!popFree(found, pending) && !(policy == RingPolicy::Newest && takeBack(found, pending)))
+  const bool any = popAhead(found) || popFree(found, pending);
+  if(!any && !(policy == RingPolicy::Newest && takeBack(found, pending)))
     return RingStatus::Empty;
   if(proof || stage)
     handOut(found);
@@ -286,7 +304,7 @@ inline bool SlotRing::Impl::popNewest(Published& frame, bool& pending) noexcept 
 }
 
 /// What is wrong with a frame that was just popped. Unless it had to wait for a completion it is checked
-/// already.
+/// already, or is being checked.
 inline FrameFault SlotRing::Impl::prove(const Published& frame) noexcept {
   if(!proof && !stage)
     return FrameFault::None;

@@ -283,10 +283,17 @@ void StagedBuffer::close() noexcept {
     m_impl->pump->stop();
   if(!m_impl)
     return;
-  for(auto* proof : {&m_impl->proof, &m_impl->stagedProof}) {
-    for(std::uint32_t slot = 0; *proof && slot < (*proof)->slotCount(); ++slot)
-      (*proof)->recheck(slot);
-  }
+  const auto lookAgain = [](FrameProof& proof, auto isPeers) {
+    for(std::uint32_t slot = 0; slot < proof.slotCount(); ++slot) {
+      if(isPeers(slot))
+        proof.recheck(slot);
+    }
+  };
+  const RingStage* const stage = m_impl->stage.get();
+  if(m_impl->proof) // once a slot is staged the copies that come into it are this object's
+    lookAgain(*m_impl->proof, [&](std::uint32_t slot) { return !stage || stage->slots[slot].direct; });
+  if(m_impl->stagedProof)
+    lookAgain(*m_impl->stagedProof, [](std::uint32_t) { return true; });
 }
 
 Error StagedBuffer::error() const noexcept {

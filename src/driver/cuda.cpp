@@ -26,6 +26,7 @@ constexpr std::array codes{
     Code{209, "CUDA_ERROR_NO_BINARY_FOR_GPU", Errc::Unsupported},
     Code{214, "CUDA_ERROR_ECC_UNCORRECTABLE", Errc::Lost},
     Code{218, "CUDA_ERROR_INVALID_PTX", Errc::Unsupported},
+    Code{220, "CUDA_ERROR_NVLINK_UNCORRECTABLE", Errc::Lost},
     Code{221, "CUDA_ERROR_JIT_COMPILER_NOT_FOUND", Errc::Unsupported},
     Code{222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", Errc::Unsupported},
     Code{223, "CUDA_ERROR_JIT_COMPILATION_DISABLED", Errc::Unsupported},
@@ -52,6 +53,16 @@ constexpr std::array codes{
     Code{803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", Errc::Unsupported},
     Code{804, "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE", Errc::Unsupported},
     Code{805, "CUDA_ERROR_MPS_CONNECTION_FAILED", Errc::Busy},
+    Code{806, "CUDA_ERROR_MPS_RPC_FAILURE", Errc::Busy},
+    Code{807, "CUDA_ERROR_MPS_SERVER_NOT_READY", Errc::Busy},
+    Code{808, "CUDA_ERROR_MPS_MAX_CLIENTS_REACHED", Errc::Busy},
+    Code{809, "CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED", Errc::Busy},
+    Code{810, "CUDA_ERROR_MPS_CLIENT_TERMINATED", Errc::Lost},
+    Code{900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", Errc::Busy},
+    Code{901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", Errc::Busy},
+    Code{905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION", Errc::InvalidArgument},
+    Code{906, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", Errc::Busy},
+    Code{907, "CUDA_ERROR_CAPTURED_EVENT", Errc::InvalidArgument},
 };
 
 } // namespace

@@ -89,8 +89,9 @@ enum class HostAllocFlags : std::uint32_t { DeviceMap = 2 };   ///< The GPU's ke
 enum class FlushTarget : std::uint32_t { CurrentContext = 0 };
 enum class FlushScope : std::uint32_t { ToOwner = 100 };
 
-/// The handles that stand for default streams end here: null, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD.
-inline constexpr std::uintptr_t lastDefaultStream = 2;
+/// CU_STREAM_LEGACY, which null means too, and CU_STREAM_PER_THREAD: handles that stand for default streams.
+inline constexpr std::uintptr_t legacyStream = 1;
+inline constexpr std::uintptr_t perThreadStream = 2;
 
 /// A flag of cuMemGetHandleForAddressRange: CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE.
 inline constexpr unsigned long long dmaBufMappingTypePcie = 1;
@@ -171,6 +172,7 @@ struct Functions {
   Fn<"cuCtxPopCurrent_v2", Status(Context*)> ctxPopCurrent{load};
   Fn<"cuDevicePrimaryCtxRetain", Status(Context*, Device)> primaryCtxRetain{load};
   Fn<"cuDevicePrimaryCtxRelease_v2", Status(Device)> primaryCtxRelease{load};
+  Fn<"cuDevicePrimaryCtxGetState", Status(Device, unsigned*, int*), Need::Optional> primaryCtxGetState{load};
 
   Fn<"cuMemGetAllocationGranularity", Status(std::size_t*, const AllocationProp*, Granularity), Need::Optional> memGetAllocationGranularity{load};
   Fn<"cuMemCreate", Status(MemHandle*, std::size_t, const AllocationProp*, unsigned long long), Need::Optional> memCreate{load};

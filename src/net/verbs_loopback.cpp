@@ -1,6 +1,5 @@
 #include <base/guarded.hpp>
 #include <net/verbs_pair.hpp>
-#include <os/files.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 #include <rdmagpu/verbs_loopback.hpp>
 
@@ -23,6 +22,7 @@ struct VerbsLoopback::Impl {
   VerbsLoopbackOptions options;
   std::string name;
   Agent agent{};
+  VerbsPort port;
   RdmaGpuBuffer memory; ///< The other end of every transfer.
   VerbsRegistration registered;
   std::optional<net::ConnectedPair> pair;
@@ -73,19 +73,21 @@ Result<VerbsLoopback> VerbsLoopback::make(const VerbsRegistration& slots,
     if(!registered)
       return registered.error();
     const ibv_device& device = *domain->context->device;
-    const bool hardware = os::exists(std::string{device.ibdev_path} + "/device").value_or(false);
-    return VerbsLoopback{std::make_unique<Impl>(Impl{.slots = slots,
-                                                     .domain = domain,
-                                                     .options = options,
-                                                     .name = std::string{"verbs:"} + device.name,
-                                                     .agent = hardware ? Agent::Device : Agent::Software,
-                                                     .memory = *std::move(memory),
-                                                     .registered = *std::move(registered),
-                                                     .pair = *std::move(pair)})};
+    return VerbsLoopback{
+        std::make_unique<Impl>(Impl{.slots = slots,
+                                    .domain = domain,
+                                    .options = options,
+                                    .name = std::string{"verbs:"} + device.name,
+                                    .agent = net::isHardware(device) ? Agent::Device : Agent::Software,
+                                    .port = pair->port(),
+                                    .memory = *std::move(memory),
+                                    .registered = *std::move(registered),
+                                    .pair = *std::move(pair)})};
   });
 }
 
 const char* VerbsLoopback::name() const noexcept { return m_impl->name.c_str(); }
+const VerbsPort& VerbsLoopback::port() const noexcept { return m_impl->port; }
 Agent VerbsLoopback::agent() const noexcept { return m_impl->agent; }
 
 Result<void> VerbsLoopback::write(std::uint32_t slot, std::span<const std::byte> bytes) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace rdmagpu::net {
 
@@ -23,20 +24,55 @@ struct Transfer {
   std::uint32_t bytes{};
 };
 
+/// What one end of a connection has to know of the other.
+struct Endpoint {
+  std::uint32_t pairNumber{};
+  std::uint32_t firstPacket{}; ///< Its number, of 24 bits.
+  std::uint32_t lid{};
+  std::uint32_t mtu{}; ///< ibv_mtu
+  std::uint32_t maxMessage{};
+  bool global{}; ///< Addressed by `gid`; else by `lid` alone.
+  ibv_gid gid{};
+};
+
+/// One end of a reliable connection through a port that is up.
+class QueuePair {
+public:
+  /// `preferred` is taken where the port has that GID and the options name no other.
+  static Result<QueuePair> make(ibv_pd*, const VerbsLoopbackOptions&, const ibv_gid* preferred = nullptr);
+
+  const Endpoint& endpoint() const noexcept { return m_own; }
+  VerbsPort port() const; ///< Allocates.
+  Result<void> connect(const Endpoint& other, std::uint8_t hops);
+  /// Posts one transfer and waits for its completion. After a failure the pair is of no use any more.
+  Result<void> run(const Transfer&);
+
+private:
+  std::unique_ptr<ibv_cq, DestroyQueue> m_completions;
+  std::unique_ptr<ibv_qp, DestroyQueue> m_pair;
+  Endpoint m_own;
+  std::uint32_t m_gidIndex{};
+  std::uint8_t m_port{};
+};
+
+/// The Error for a completion's status.
+Error transferFailure(ibv_wr_opcode, std::int64_t status) noexcept;
+
 /// Two queue pairs of one device, connected with each other.
 class ConnectedPair {
 public:
   static Result<ConnectedPair> make(ibv_pd*, const VerbsLoopbackOptions&);
 
-  /// Posts one transfer and waits for its completion. After a failure the pair is of no use any more.
-  Result<void> run(const Transfer&);
-  std::uint32_t maxMessage() const noexcept { return m_maxMessage; }
+  Result<void> run(const Transfer& transfer) { return m_sender.run(transfer); }
+  std::uint32_t maxMessage() const noexcept { return m_sender.endpoint().maxMessage; }
+  VerbsPort port() const { return m_sender.port(); }
 
 private:
-  std::unique_ptr<ibv_cq, DestroyQueue> m_completions;
-  std::unique_ptr<ibv_qp, DestroyQueue> m_sender;
-  std::unique_ptr<ibv_qp, DestroyQueue> m_target;
-  std::uint32_t m_maxMessage{};
+  QueuePair m_sender;
+  QueuePair m_target;
 };
+
+/// Whether hardware is behind it, as far as the system knows.
+bool isHardware(const ibv_device&);
 
 } // namespace rdmagpu::net

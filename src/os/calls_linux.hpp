@@ -59,6 +59,18 @@ inline constexpr Call<"get_mempolicy", ::syscall> getMempolicy{};
 inline constexpr Call<"getrlimit", ::getrlimit> getrlimit{};
 inline constexpr Call<"sendmsg", ::sendmsg> sendmsg{};
 inline constexpr Call<"recvmsg", ::recvmsg> recvmsg{};
+inline constexpr Call<"socket", ::socket> socket{};
+inline constexpr Call<"connect", ::connect> connect{};
+inline constexpr Call<"bind", ::bind> bind{};
+inline constexpr Call<"listen", ::listen> listen{};
+inline constexpr Call<"accept", ::accept4> accept{};
+inline constexpr Call<"send", ::send> send{};
+inline constexpr Call<"recv", ::recv> recv{};
+inline constexpr Call<"poll", ::poll> poll{};
+inline constexpr Call<"getsockopt", ::getsockopt> getsockopt{};
+inline constexpr Call<"setsockopt", ::setsockopt> setsockopt{};
+inline constexpr Call<"getsockname", ::getsockname> getsockname{};
+inline constexpr Call<"getpeername", ::getpeername> getpeername{};
 } // namespace call
 
 } // namespace rdmagpu::os

@@ -1,5 +1,6 @@
 #include <base/hints.hpp>
 #include <os/error.hpp>
+#include <rdmagpu/peers/support.hpp>
 
 #include <array>
 #include <cerrno>
@@ -44,6 +45,11 @@ constexpr std::array codes{
     RDMAGPU_ERRNO(EOPNOTSUPP, Unsupported),
     RDMAGPU_ERRNO(ENOTCONN, InvalidArgument),
     RDMAGPU_ERRNO(ECONNRESET, Lost),
+    RDMAGPU_ERRNO(ECONNREFUSED, NotFound),
+    RDMAGPU_ERRNO(EHOSTUNREACH, NotFound),
+    RDMAGPU_ERRNO(ENETUNREACH, NotFound),
+    RDMAGPU_ERRNO(EADDRINUSE, Busy),
+    RDMAGPU_ERRNO(EADDRNOTAVAIL, InvalidArgument),
     RDMAGPU_ERRNO(ETIMEDOUT, Busy),
     RDMAGPU_ERRNO(EPROTONOSUPPORT, TooOld),
     RDMAGPU_ERRNO(EREMOTEIO, Unsupported), // of direct I/O: the driver takes no peer-to-peer memory
@@ -53,6 +59,7 @@ constexpr std::array codes{
     RDMAGPU_ERRNO(EOVERFLOW, InvalidArgument),
     RDMAGPU_ERRNO(ENODATA, NotFound),
     RDMAGPU_ERRNO(ENETDOWN, Busy),
+    RDMAGPU_ERRNO(ENOLINK, InvalidArgument),
     Code{524, "ENOTSUPP",
          Errc::Unsupported}, // the kernel's own, which no user should see, and drivers return
 };
@@ -83,3 +90,11 @@ Error error(Origin origin, const char* call, int code, std::uint64_t asked, std:
 }
 
 } // namespace rdmagpu::os
+
+namespace rdmagpu::peers {
+
+Error systemError(const char* call, int code, std::uint64_t asked, std::uint64_t limit) noexcept {
+  return os::error(call, code, asked, limit);
+}
+
+} // namespace rdmagpu::peers

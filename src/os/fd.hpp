@@ -1,13 +1,14 @@
 #pragma once
 #include <base/unique.hpp>
 #include <rdmagpu/error.hpp>
+#include <rdmagpu/export.hpp>
 
 namespace rdmagpu::os {
 
 struct FdTraits {
   using Type = int;
   static constexpr int empty() noexcept { return -1; }
-  static void close(int fd) noexcept; ///< A failure goes to the log sink.
+  RDMAGPU_API static void close(int fd) noexcept; ///< A failure goes to the log sink.
 };
 
 /// An owned file descriptor.

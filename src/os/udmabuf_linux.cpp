@@ -7,15 +7,29 @@
 #include <utility>
 
 namespace rdmagpu::os {
+namespace {
+
+Result<Fd> openUdmabuf(std::uint64_t bytes) {
+  Fd device{call::openUdmabuf("/dev/udmabuf", O_RDWR | O_CLOEXEC)};
+  if(device)
+    return device;
+  Error error = call::openUdmabuf.refusal(bytes);
+  if(error.code == ENOENT)
+    error.kind = Errc::Unsupported; // what is asked for is an export, and this kernel has none
+  return error;
+}
+
+} // namespace
+
+Result<void> checkUdmabuf() {
+  const auto device = openUdmabuf(0);
+  return device ? Result<void>{} : device.error();
+}
 
 Result<Fd> exportMemfd(int memfd, std::uint64_t offset, std::uint64_t bytes) {
-  const Fd device{call::openUdmabuf("/dev/udmabuf", O_RDWR | O_CLOEXEC)};
-  if(!device) {
-    Error error = call::openUdmabuf.refusal(bytes);
-    if(error.code == ENOENT)
-      error.kind = Errc::Unsupported; // what is asked for is an export, and this kernel has none
-    return error;
-  }
+  const auto device = openUdmabuf(bytes);
+  if(!device)
+    return device.error();
   // Beyond its limit the driver answers EINVAL, as it does for a missing seal: so it is asked first.
   const auto text = readIfThere("/sys/module/udmabuf/parameters/size_limit_mb");
   const auto megabytes = text ? numberAfter(*text, "") : std::nullopt;
@@ -27,7 +41,7 @@ Result<Fd> exportMemfd(int memfd, std::uint64_t offset, std::uint64_t bytes) {
   request.flags = UDMABUF_FLAGS_CLOEXEC;
   request.offset = offset;
   request.size = bytes;
-  Fd dmaBuf{call::udmabufCreate(device.get(), UDMABUF_CREATE, &request)};
+  Fd dmaBuf{call::udmabufCreate(device->get(), UDMABUF_CREATE, &request)};
   if(!dmaBuf)
     return call::udmabufCreate.refusal(bytes);
   return aboveStandard(std::move(dmaBuf));

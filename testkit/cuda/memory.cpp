@@ -167,8 +167,14 @@ RDMAGPU_STANDIN_API Status cuMemGetHandleForAddressRange(void* handle, DevicePtr
     return Status::NotSupported;
   // Of the exact size, as the driver's is. The bytes are not there: the driver's cannot be mapped either.
   const int fd = memfd_create("rdmagpu-standin-dmabuf", MFD_CLOEXEC);
-  if(fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0)
+  if(fd < 0 || ftruncate(fd, static_cast<off_t>(bytes) + state().exportsMore) != 0)
     return Status::OutOfMemory;
   *static_cast<int*>(handle) = fd;
   return Status::Success;
+}
+
+/// By how many bytes the dma-bufs that are exported from now on are larger than what was asked for.
+RDMAGPU_STANDIN_API void rdmagpu_standin_cuda_exports_more(long bytes) {
+  const std::lock_guard lock{state().mutex};
+  state().exportsMore = bytes;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cctype>
 #include <cstring>
 #include <map>
@@ -98,12 +99,13 @@ std::uint64_t mix(std::uint64_t z) {
 
 /// What a kernel is started with.
 struct Start {
-  std::array<std::uint64_t, 7> arguments{};
-  std::uint64_t threads{}; ///< Of all blocks.
+  std::array<std::uint64_t, 14> arguments{};
+  std::uint64_t threads{}; ///< Of all blocks of a row.
+  unsigned rows{};
 };
 
 bool runChecksum(const Start& start) {
-  const auto [from, bytes, result, a, b, c, d] = start.arguments;
+  const std::uint64_t from = start.arguments[0], bytes = start.arguments[1], result = start.arguments[2];
   if(!reaches(from, bytes, readOnly) || !reaches(result, sizeof(std::uint64_t), AccessFlags::ReadWrite) ||
      result % sizeof(std::uint64_t) != 0)
     return false;
@@ -119,7 +121,7 @@ bool runChecksum(const Start& start) {
 }
 
 bool runPoison(const Start& start) {
-  const auto [to, bytes, key, a, b, c, d] = start.arguments;
+  const std::uint64_t to = start.arguments[0], bytes = start.arguments[1], key = start.arguments[2];
   if(!reaches(to, bytes, AccessFlags::ReadWrite) || to % 16 != 0 || bytes % 16 != 0)
     return false;
   for(std::uint64_t i = 0; i * sizeof(std::uint64_t) < bytes; ++i) {
@@ -148,43 +150,65 @@ bool samplePlace(DevicePtr address, std::size_t width, Place& place, const std::
   return changed;
 }
 
-bool runSample(const Start& start) {
-  const auto [slot, table, places, key, lay, answer, number] = start.arguments;
+constexpr unsigned sampleThreads = 64;
+
+/// One of rdmagpu_sample's, and what one row of its blocks does.
+struct Job {
+  std::uint64_t slot, table, places, key, lay, answer, number;
+};
+
+bool runJob(const Job& job, std::uint64_t threads) {
+  const auto [slot, table, places, key, lay, answer, number] = job;
+  const std::uint64_t answering = (places + sampleThreads - 1) / sampleThreads * sampleThreads;
+  if(answering == 0)
+    return true;
   const Registered* const pinned = registeredOf(answer);
-  const bool answers = pinned && registeredOf(answer + start.threads / 4 - 1) == pinned && answer % 8 == 0;
-  if(!answers || table % sizeof(Place) != 0 || start.threads < places ||
+  const bool answers = pinned && registeredOf(answer + answering / 4 - 1) == pinned && answer % 8 == 0;
+  if(!answers || table % sizeof(Place) != 0 || threads < places ||
      !reaches(table, places * sizeof(Place), AccessFlags::ReadWrite))
     return false;
-  auto* const rows = static_cast<Place*>(hostView(table));
-  for(std::uint64_t thread = 0; thread < start.threads; thread += 32) {
+  auto* const cells = static_cast<Place*>(hostView(table));
+  for(std::uint64_t thread = 0; thread < answering; thread += 32) {
     std::uint32_t bits{};
     for(std::uint64_t i = thread; i < thread + 32 && i < places; ++i) {
-      const DevicePtr address = slot + (rows[i].where >> 4U);
-      const std::size_t width = rows[i].where & 15U;
+      Place& place = cells[i];
+      const DevicePtr address = slot + (place.where >> 4U);
+      const std::size_t width = place.where & 15U;
       if(width == 0 || width > 8 || !reaches(address, width, lay ? AccessFlags::ReadWrite : readOnly))
         return false;
       const std::uint64_t canary = mix(key + i * step);
-      if(samplePlace(address, width, rows[i], lay ? &canary : nullptr))
+      if(samplePlace(address, width, place, lay ? &canary : nullptr))
         bits |= std::uint32_t{1} << (i - thread);
     }
-    const std::uint64_t word = number << 32U | bits;
-    std::memcpy(hostView(answer + thread / 4), &word, sizeof word);
+    // Somebody may be looking at it.
+    std::atomic_ref{*static_cast<std::uint64_t*>(hostView(answer + thread / 4))}.store(
+        number << 32U | bits, std::memory_order_release);
   }
   return true;
 }
 
-/// Kernels whose parameters are 64 bits each. They answer whether they could run.
+bool runSample(const Start& start) {
+  std::array<Job, 2> jobs{};
+  static_assert(sizeof jobs == sizeof start.arguments);
+  std::memcpy(jobs.data(), start.arguments.data(), sizeof jobs);
+  return std::all_of(jobs.begin(), jobs.begin() + start.rows,
+                     [&](const Job& job) { return runJob(job, start.threads); });
+}
+
+/// Kernels, and of what size their parameters are. They answer whether they could run.
 struct Kernel {
   std::string_view name;
   unsigned threads; ///< .reqntid
+  unsigned mostRows;
   std::size_t parameters;
+  std::size_t words; ///< Of 64 bits, in each parameter.
   bool (*run)(const Start&);
 };
 
 constexpr std::array kernels{
-    Kernel{"rdmagpu_checksum", 256, 3, runChecksum},
-    Kernel{"rdmagpu_poison", 256, 3, runPoison},
-    Kernel{"rdmagpu_sample", 64, 7, runSample},
+    Kernel{"rdmagpu_checksum", 256, 1, 3, 1, runChecksum},
+    Kernel{"rdmagpu_poison", 256, 1, 3, 1, runPoison},
+    Kernel{"rdmagpu_sample", sampleThreads, 2, 1, 14, runSample},
 };
 
 bool areGood(Dimensions grid, Dimensions block) {
@@ -203,10 +227,10 @@ Status reach(const Kernel& kernel, const Start& start) {
 
 /// Runs it at once, behind what its stream was given before, unless kernels are to wait: nobody can tell from
 /// a GPU that is fast.
-Status run(const Kernel& kernel, unsigned blocks, Stream stream, void** parameters) {
-  Start start{.threads = std::uint64_t{blocks} * kernel.threads};
+Status run(const Kernel& kernel, unsigned blocks, unsigned rows, Stream stream, void** parameters) {
+  Start start{.threads = std::uint64_t{blocks} * kernel.threads, .rows = rows};
   for(std::size_t i = 0; i < kernel.parameters; ++i)
-    std::memcpy(&start.arguments[i], parameters[i], sizeof start.arguments[i]);
+    std::memcpy(&start.arguments[i * kernel.words], parameters[i], kernel.words * sizeof(std::uint64_t));
   Work& work = state().streams.at(resolve(stream));
   if(state().kernelsWait)
     work.operations.push_back({.kind = Operation::Kind::Kernel,
@@ -301,8 +325,10 @@ RDMAGPU_STANDIN_API Status cuLaunchKernel(Function function, unsigned gridX, uns
     return misuse("cuLaunchKernel", "a kernel that is none of rdmagpu's: the software device runs no PTX",
                   Status::NotSupported);
   if(!areGood({gridX, gridY, gridZ}, {blockX, blockY, blockZ}) || sharedBytes > mostSharedBytes ||
-     blockX != kernel->threads || blockY != 1 || blockZ != 1 || !parameters || extra)
+     blockX != kernel->threads || blockY != 1 || blockZ != 1 || gridY > kernel->mostRows || gridZ != 1 ||
+     !parameters || extra)
     return Status::InvalidValue;
-  finishWork(stream);
-  return run(*kernel, gridX, stream, parameters);
+  if(!state().kernelsWait)
+    finishWork(stream);
+  return run(*kernel, gridX, gridY, stream, parameters);
 }

@@ -141,6 +141,8 @@ struct State {
   int questionsUntilDone{2};
   bool kernelsWait{}; ///< Until their stream is waited for.
 
+  long exportsMore{}; ///< Bytes by which exports are too large.
+
   int callsUntilFailure{};
   std::string failedCall;
   std::string failName; ///< Every call of that function fails.

@@ -7,8 +7,6 @@
 namespace rdmagpu::standin::cuda {
 namespace {
 
-constexpr std::uintptr_t legacyStream = 1;
-
 Work* find(Stream stream) {
   auto& all = state().streams;
   const auto it = all.find(stream);
@@ -88,10 +86,17 @@ Status checkStream(Stream stream) {
 }
 
 Stream resolve(Stream stream) {
+  thread_local std::map<Context, Stream> ofThisThread;
   const auto handle = reinterpret_cast<std::uintptr_t>(stream);
-  if(handle > legacyStream || !current())
+  if(handle > perThreadStream || !current())
     return stream;
-  const auto made = reinterpret_cast<Stream>(current()); // any value that is no other stream's
+  auto made = reinterpret_cast<Stream>(current()); // any value that is no other stream's
+  if(handle == perThreadStream) {
+    Stream& own = ofThisThread[current()];
+    if(!own)
+      own = reinterpret_cast<Stream>(++state().lastHandle << 4U);
+    made = own;
+  }
   state().streams.try_emplace(made, Work{.context = current(), .isDefault = true, .operations = {}});
   return made;
 }

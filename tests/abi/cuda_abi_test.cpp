@@ -88,6 +88,7 @@ const std::vector functions{
     FUNCTION(ctxPopCurrent, cuCtxPopCurrent_v2),
     FUNCTION(primaryCtxRetain, cuDevicePrimaryCtxRetain),
     FUNCTION(primaryCtxRelease, cuDevicePrimaryCtxRelease_v2),
+    FUNCTION(primaryCtxGetState, cuDevicePrimaryCtxGetState),
     FUNCTION(memGetAllocationGranularity, cuMemGetAllocationGranularity),
     FUNCTION(memCreate, cuMemCreate),
     FUNCTION(memAddressReserve, cuMemAddressReserve),
@@ -258,7 +259,8 @@ TEST(CudaAbi, ChoicesHaveTheHeadersValues) {
   EXPECT_VALUE(FlushTarget::CurrentContext, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX);
   EXPECT_VALUE(FlushScope::ToOwner, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER);
   EXPECT_VALUE(orderedForOwner, CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(CU_STREAM_PER_THREAD), lastDefaultStream);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(CU_STREAM_LEGACY), legacyStream);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(CU_STREAM_PER_THREAD), perThreadStream);
 }
 
 } // namespace

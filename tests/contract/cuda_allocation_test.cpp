@@ -165,5 +165,29 @@ TEST_F(CudaAllocation, VerifySurvivesEachFailure) {
   survivesEachFailure([&] { return verify(buffer()); });
 }
 
+TEST_F(CudaAllocation, ProvenFramesAllocateNothing) {
+  StagedBufferConfig config{.buffer = cudaConfig(), .path = SlotPath::Direct};
+  config.proof.emplace();
+  auto staged = StagedBuffer::make(config);
+  ASSERT_TRUE(staged) << staged.error().message();
+  SlotRing& ring = staged->ring();
+  const auto frame = [&] {
+    std::uint32_t slot{};
+    RingFrame taken;
+    return ring.tryAcquire(slot) == RingStatus::Ok && ring.publish(slot, 0, 100'001) == RingStatus::Ok &&
+           ring.tryTake(taken) == RingStatus::Ok && ring.release(taken.slot) == RingStatus::Ok;
+  };
+  ASSERT_TRUE(frame()); // which logs a fault
+  failAllocation(1);
+  bool passed = true;
+  for(int n = 0; n < 20; ++n)
+    passed &= frame();
+  const bool allocated = allocationFailed();
+  failAllocation(0);
+  EXPECT_TRUE(passed);
+  EXPECT_FALSE(allocated);
+  EXPECT_EQ(staged->proofCounters()->checked, 21U);
+}
+
 } // namespace
 } // namespace rdmagpu::test

@@ -11,6 +11,7 @@ namespace rdmagpu::test {
 namespace {
 
 constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
+constexpr std::uint64_t granule = std::uint64_t{2} << 20;
 
 /// With the stand-in of NVIDIA's management library, which must be beside the driver's.
 class CudaBudget : public OnCudaStandin {
@@ -66,10 +67,57 @@ TEST_F(CudaBudget, MoreThanItIsRefusedWithTheNumbersUnlessOverridden) {
   ASSERT_FALSE(refused);
   EXPECT_STREQ(refused.error().codeName, "DeviceBudgetExceeded");
   EXPECT_EQ(refused.error().bytes, 4U * 131072);
-  EXPECT_EQ(refused.error().available, 7U * 32768);
+  EXPECT_EQ(refused.error().available, 0U) << "virtual memory management's comes by 2 MiB";
+  EXPECT_NE(refused.error().message().find(", available 0"), std::string::npos) << refused.error().message();
   EXPECT_FALSE(refused.error().hints().empty());
   config.ignoreBudget = true;
   EXPECT_TRUE(RdmaGpuBuffer::make(config));
+}
+
+/// Slots of 64 KiB in a window of which `slots` fit, a reserve of an eighth and 32 KiB aside.
+TEST_F(CudaBudget, SlotsBelowTheGranularityFitAsManyAsAreMade) {
+  constexpr std::uint64_t stride = 65536;
+  const auto windowFor = [](std::uint64_t slots) { return (slots * stride + stride / 2) / 7 * 8; };
+  struct Case {
+    CudaMemory memory;
+    std::uint64_t room; ///< In slots.
+    std::uint32_t most;
+  };
+  for(const Case& c :
+      {Case{CudaMemory::Vmm, 31, 0}, Case{CudaMemory::Vmm, 32, 32}, Case{CudaMemory::Vmm, 63, 32},
+       Case{CudaMemory::Vmm, 64, 64}, Case{CudaMemory::MemAlloc, 1, 0}, Case{CudaMemory::MemAlloc, 2, 1},
+       Case{CudaMemory::MemAlloc, 31, 30}}) {
+    free(16 * gibibyte, windowFor(c.room));
+    auto config = cudaConfig(c.memory);
+    config.frameBytes = 1000;
+    const auto most = RdmaGpuBuffer::maxSlots(config);
+    ASSERT_TRUE(most) << most.error().message();
+    EXPECT_EQ(*most, c.most) << name(c.memory) << " in room for " << c.room;
+    config.slotCount = *most + 1;
+    const auto refused = RdmaGpuBuffer::make(config);
+    ASSERT_FALSE(refused) << name(c.memory) << " in room for " << c.room;
+    EXPECT_STREQ(refused.error().codeName, "DeviceBudgetExceeded");
+    EXPECT_EQ(refused.error().bytes, (*most + 1) * stride);
+    EXPECT_LT(refused.error().available, refused.error().bytes);
+    if(*most == 0)
+      continue;
+    config.slotCount = *most;
+    const auto buffer = RdmaGpuBuffer::make(config);
+    ASSERT_TRUE(buffer) << buffer.error().message();
+    EXPECT_LE(buffer->facts().committedBytes, windowFor(c.room) / 8 * 7);
+    EXPECT_EQ(buffer->facts().bar1Slots, c.most);
+  }
+}
+
+TEST_F(CudaBudget, GranularityThatCannotBeAskedForIsWhatMakeFailsBy) {
+  free(16 * gibibyte, gibibyte);
+  standin->failNamed("cuMemGetAllocationGranularity", api::Status::Unknown);
+  const LogCapture log;
+  EXPECT_EQ(*RdmaGpuBuffer::maxSlots(cudaConfig(CudaMemory::Vmm)), 7 * (gibibyte / 8) / 131072);
+  ASSERT_EQ(log.errors().size(), 1U);
+  EXPECT_STREQ(log.errors().front().call, "cuMemGetAllocationGranularity");
+  EXPECT_STREQ(RdmaGpuBuffer::make(cudaConfig(CudaMemory::Vmm)).error().call,
+               "cuMemGetAllocationGranularity");
 }
 
 TEST_F(CudaBudget, MemoryThatRunsOutIsNotToldOfAsFreeWhereNobodyKnows) {
@@ -79,7 +127,12 @@ TEST_F(CudaBudget, MemoryThatRunsOutIsNotToldOfAsFreeWhereNobodyKnows) {
   answers(false);
   const Error error = RdmaGpuBuffer::make(cudaConfig()).error();
   EXPECT_EQ(error.kind, Errc::OutOfMemory);
+  EXPECT_EQ(error.bytes, std::uint64_t{2} << 20);
   EXPECT_EQ(error.available, 0U);
+  EXPECT_EQ(error.total, 141 * gibibyte);
+  EXPECT_NE(error.message().find("; asked 2097152, of 151397597184 in all"), std::string::npos)
+      << error.message();
+  EXPECT_FALSE(CudaDriver::instance().primaryIsActive()) << "no context was made for the question";
 }
 
 TEST_F(CudaBudget, FactsSayHowManySlotsBar1HasRoomForLessTheReserve) {
@@ -163,6 +216,34 @@ TEST_F(CudaBudgetOfContext, IsNotKnownWhereNoneIs) {
   EXPECT_FALSE(cuda.primaryIsActive()) << "none is made for it";
 }
 
+TEST_F(CudaBudgetOfContext, IsWhatIsFreeWhereThePrimaryOneIsRetained) {
+  api::Context context{};
+  ASSERT_EQ(cuda.functions.primaryCtxRetain(&context, api::Device{}), api::Status::Success);
+  EXPECT_EQ(mostSlots(), 88U) << "of 101 GiB less an eighth";
+  EXPECT_EQ(availableWhenNothingIsLeft(), 101 * gibibyte);
+  EXPECT_EQ(cuda.current(), nullptr);
+  inContextOf(1, [&] { EXPECT_EQ(mostSlots(), 88U) << "though another GPU's is current"; });
+  EXPECT_EQ(cuda.functions.primaryCtxRelease(api::Device{}), api::Status::Success);
+  EXPECT_FALSE(cuda.primaryIsActive()) << "it was given back as often as it was retained";
+}
+
+TEST_F(CudaBudgetOfContext, PlainMemoryThatRunsOutTellsWhatIsFreeInTheContextThatItWasToLiveIn) {
+  auto config = cudaConfig(CudaMemory::MemAlloc);
+  config.frameBytes = 30 * gibibyte;
+  config.ignoreBudget = true;
+  const Error error = RdmaGpuBuffer::make(config).error();
+  EXPECT_STREQ(error.call, "cuMemAlloc_v2");
+  EXPECT_EQ(error.bytes, 120 * gibibyte + 65536);
+  EXPECT_EQ(error.available, 101 * gibibyte);
+  EXPECT_EQ(error.total, 0U);
+  standin->failNamed("cuMemGetInfo_v2", api::Status::Unknown);
+  const Error unknown = RdmaGpuBuffer::make(config).error();
+  EXPECT_EQ(unknown.available, 0U);
+  EXPECT_EQ(unknown.total, 141 * gibibyte);
+  standin->failNamed("", api::Status::Success);
+  EXPECT_FALSE(cuda.primaryIsActive());
+}
+
 TEST_F(CudaBudgetOfContext, ManagementLibraryIsAskedFirst) {
   answers(true);
   free(16 * gibibyte, 256 * gibibyte);
@@ -184,6 +265,12 @@ TEST_F(CudaBudgetOfContext, QuestionThatFailsIsLoggedAndLeavesItUnknown) {
     EXPECT_STREQ(log.errors().front().call, "cuMemGetInfo_v2");
     EXPECT_STREQ(log.errors().back().call, "cuCtxGetDevice");
   });
+  const LogCapture log;
+  standin->failNamed("cuDevicePrimaryCtxGetState", api::Status::Unknown);
+  EXPECT_EQ(mostSlots(), 123U);
+  standin->failNamed("", api::Status::Success);
+  ASSERT_EQ(log.errors().size(), 1U);
+  EXPECT_STREQ(log.errors().front().call, "cuDevicePrimaryCtxGetState");
 }
 
 TEST_F(CudaBudget, Bar1ThatIsAskedForIsInTheFacts) {
@@ -218,6 +305,88 @@ TEST_F(CudaBudgetOfContext, WindowThatTheKernelTellsIsTheBudgetWithoutManagement
   EXPECT_EQ(told.freeBytes, gibibyte / 4) << "what of it is free nobody can tell";
   gpu.bar1Bytes = 0;
   EXPECT_FALSE(backend::cuda::readBar1(gpu).freeBytes);
+}
+
+/// Peers see 256 MiB, as the kernel tells; what of it is free nobody does.
+class CudaSmallWindow : public CudaBudgetOfContext {
+protected:
+  void SetUp() override {
+    CudaBudgetOfContext::SetUp();
+    if(IsSkipped())
+      return;
+    auto gpu = *backend::cuda::describeGpu(cuda.functions, 0);
+    gpu.bar1Bytes = gibibyte / 4;
+    backend::cuda::pretendGpu(gpu);
+  }
+  void TearDown() override {
+    backend::cuda::forgetGpus();
+    CudaBudgetOfContext::TearDown();
+  }
+
+  static RdmaGpuBufferConfig slotsOf32MiB(std::uint32_t count) {
+    auto config = cudaConfig();
+    config.slotCount = count;
+    config.frameBytes = std::size_t{32} << 20;
+    return config;
+  }
+};
+
+TEST_F(CudaSmallWindow, BudgetIsLessWhatThisProcessHoldsReachable) {
+  EXPECT_EQ(*RdmaGpuBuffer::maxSlots(slotsOf32MiB(1)), 7U) << "of 256 MiB less an eighth";
+  for(const CudaMemory memory : {CudaMemory::Vmm, CudaMemory::MemAlloc}) {
+    auto wanted = slotsOf32MiB(4);
+    wanted.cudaMemory = memory;
+    auto first = RdmaGpuBuffer::make(wanted);
+    ASSERT_TRUE(first) << first.error().message();
+    EXPECT_EQ(first->facts().bar1FreeBytes, gibibyte / 4);
+
+    wanted.cudaMemory = CudaMemory::Vmm;
+    const auto second = RdmaGpuBuffer::make(wanted);
+    ASSERT_FALSE(second) << "each fits the window, both do not";
+    EXPECT_STREQ(second.error().codeName, "DeviceBudgetExceeded");
+    EXPECT_EQ(second.error().bytes, gibibyte / 8);
+    const std::uint64_t left = gibibyte / 4 - first->facts().committedBytes;
+    EXPECT_EQ(second.error().available, (left - left / 8) / granule * granule);
+    EXPECT_EQ(*RdmaGpuBuffer::maxSlots(wanted), 3U);
+    wanted.slotCount = 3;
+    const auto fitting = RdmaGpuBuffer::make(wanted);
+    ASSERT_TRUE(fitting) << fitting.error().message();
+    EXPECT_EQ(fitting->facts().bar1FreeBytes, left);
+
+    auto held = first->exportRegion();
+    first->destroy();
+    EXPECT_EQ(*RdmaGpuBuffer::maxSlots(wanted), 0U) << "an export holds the memory";
+    held = DmaBuf{};
+    EXPECT_EQ(*RdmaGpuBuffer::maxSlots(wanted), 4U);
+  }
+  EXPECT_EQ(*RdmaGpuBuffer::maxSlots(slotsOf32MiB(1)), 7U);
+}
+
+TEST_F(CudaSmallWindow, MemoryThatNoPeerIsToReachTakesNoneOfIt) {
+  auto wanted = slotsOf32MiB(8);
+  wanted.rdma = GpuRdma::Off;
+  const auto unreached = RdmaGpuBuffer::make(wanted);
+  ASSERT_TRUE(unreached) << unreached.error().message();
+  EXPECT_EQ(*RdmaGpuBuffer::maxSlots(slotsOf32MiB(1)), 7U);
+}
+
+TEST_F(CudaSmallWindow, OfAnotherGpuIsNotTaken) {
+  auto gpu = *backend::cuda::describeGpu(cuda.functions, 1);
+  gpu.bar1Bytes = gibibyte / 4;
+  backend::cuda::pretendGpu(gpu);
+  const auto first = RdmaGpuBuffer::make(slotsOf32MiB(4));
+  ASSERT_TRUE(first) << first.error().message();
+  auto other = slotsOf32MiB(7);
+  other.cudaDevice = 1;
+  EXPECT_TRUE(RdmaGpuBuffer::make(other));
+}
+
+TEST_F(CudaSmallWindow, ManagementLibraryThatTellsWhatIsFreeHasCountedIt) {
+  answers(true);
+  free(100 * gibibyte, gibibyte / 8);
+  const auto first = RdmaGpuBuffer::make(slotsOf32MiB(1));
+  ASSERT_TRUE(first) << first.error().message();
+  EXPECT_EQ(*RdmaGpuBuffer::maxSlots(slotsOf32MiB(1)), 3U);
 }
 
 TEST(CudaBar1, IsTheRegisterBehindBar0WhichMayTakeUpTwoNumbers) {
@@ -259,8 +428,10 @@ TEST(CudaMemory, MoreThanTheGpuHasIsRefusedWithAskedAndFree) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, Errc::OutOfMemory);
     EXPECT_GE(refused.error().bytes, 4 * total);
-    EXPECT_GT(refused.error().available, 0U);
-    EXPECT_LE(refused.error().available, total);
+    // What is free, or where nobody tells that, all.
+    const std::uint64_t told = refused.error().available ? refused.error().available : refused.error().total;
+    EXPECT_GT(told, 0U);
+    EXPECT_LE(told, total);
   }
 }
 

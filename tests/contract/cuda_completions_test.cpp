@@ -8,11 +8,13 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace rdmagpu::test {
 namespace {
@@ -123,6 +125,31 @@ TEST_F(CudaCompletionsTest, DefaultStreamIsThatOfTheCurrentContext) {
     std::this_thread::yield();
 }
 
+TEST_F(CudaCompletionsTest, PerThreadStreamIsThatOfTheCallingThread) {
+  auto* const perThread = reinterpret_cast<api::Stream>(api::perThreadStream); // a number in a handle's place
+  auto completions = makeCompletions();
+  PinnedBytes theirs{5000, 2};
+  std::thread{[&] {
+    const CurrentContext there{primary.get()};
+    EXPECT_EQ(cuda.memcpyHtoDAsync(addressBits(buffer.handoff(1)), theirs.bytes().data(), 5000, perThread),
+              api::Status::Success);
+  }}.join();
+  EXPECT_EQ(cuda.memcpyHtoDAsync(addressBits(buffer.handoff(0)), bytes.bytes().data(), 5000, perThread),
+            api::Status::Success);
+  const auto completion = completions.after(0, CudaStream{perThread});
+  ASSERT_TRUE(completion) << completion.error().message();
+  while(!ask(*completion))
+    std::this_thread::yield();
+  std::vector<std::byte> seen(5000);
+  ASSERT_TRUE(buffer.download(0, seen));
+  EXPECT_TRUE(seen == bytes.bytes());
+  if(CudaStandin::find()) { // which executes what is waited for, and nothing else
+    ASSERT_TRUE(buffer.download(1, seen));
+    EXPECT_FALSE(seen == theirs.bytes()) << "another thread's work is not waited for";
+  }
+  EXPECT_EQ(CudaDriver::instance().ctxSynchronize(), api::Status::Success);
+}
+
 TEST_F(CudaCompletionsTest, StreamsOfTwoGpusMayFollowOneAnother) {
   if(CudaDriver::instance().deviceCount() < 2)
     GTEST_SKIP() << "this machine has one GPU";
@@ -167,11 +194,22 @@ TEST(CudaCompletionsMake, BadArgumentsAreRefused) {
   auto completions = makeCompletions(2);
   EXPECT_STREQ(completions.after(2, CudaStream{}).error().codeName, "SlotOutOfRange");
   EXPECT_STREQ(completions.after(2, CudaEvent{}).error().codeName, "SlotOutOfRange");
-  EXPECT_STREQ(completions.after(1, CudaStream{}).error().codeName, "CUDA_ERROR_INVALID_CONTEXT")
-      << "there is no current context whose default stream it could be";
   const CudaCompletions taken{std::move(completions)};
   // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move): what is tested
   EXPECT_STREQ(completions.after(0, CudaStream{}).error().codeName, "SlotOutOfRange");
+}
+
+TEST(CudaCompletionsMake, DefaultStreamWithoutACurrentContextIsRefusedAsThat) {
+  auto completions = makeCompletions(2);
+  for(const std::uintptr_t handle : {0U, 1U, 2U}) { // a number in a handle's place
+    const auto refused = completions.after(1, CudaStream{reinterpret_cast<void*>(handle)});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, Errc::InvalidArgument);
+    EXPECT_STREQ(refused.error().codeName, "ContextNotCurrent");
+    EXPECT_EQ(refused.error().slot, 1);
+    ASSERT_FALSE(refused.error().hints().empty());
+    EXPECT_EQ(std::string{refused.error().hints().front()}.find("cuCtxDestroy"), std::string::npos);
+  }
 }
 
 TEST(CudaCompletionsMake, TouchesNoGpu) {

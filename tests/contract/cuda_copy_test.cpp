@@ -109,6 +109,22 @@ TEST_P(CudaCopyContext, CallersDefaultStreamCarriesTheCopies) {
   useAll(buffer, {.stream = CudaStream{}}, nullptr);
 }
 
+TEST_P(CudaCopyContext, LegacyStreamIsTheDefaultOne) {
+  const auto buffer = makeBuffer(GetParam());
+  const CudaStream legacy{reinterpret_cast<void*>(api::legacyStream)}; // a number in a handle's place
+  useAll(buffer, {.stream = legacy}, nullptr);
+}
+
+TEST(CudaCopy, StreamThatIsAnotherOneForEachThreadIsRefused) {
+  const auto buffer = makeBuffer();
+  const CudaStream perThread{reinterpret_cast<void*>(api::perThreadStream)};
+  const auto queue = CopyQueue::make(buffer, {.stream = perThread});
+  ASSERT_FALSE(queue);
+  EXPECT_EQ(queue.error().kind, Errc::InvalidArgument);
+  EXPECT_STREQ(queue.error().codeName, "StreamPerThread");
+  EXPECT_FALSE(queue.error().hints().empty());
+}
+
 TEST(CudaCopy, StreamOfAnotherGpuIsRefused) {
   if(CudaDriver::instance().deviceCount() < 2)
     GTEST_SKIP() << "this machine has one GPU";

@@ -81,6 +81,7 @@ CudaStandin::CudaStandin(SymbolSource& source) {
   look(source, "rdmagpu_standin_cuda_questions", m_questions);
   look(source, "rdmagpu_standin_cuda_kernels_wait", m_kernelsWait);
   look(source, "rdmagpu_standin_cuda_is_inside", m_isInside);
+  look(source, "rdmagpu_standin_cuda_exports_more", m_exportsMore);
 }
 
 PciAddress somePeer() {

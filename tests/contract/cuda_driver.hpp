@@ -80,6 +80,8 @@ public:
   void questionsUntilDone(int n) { m_questions(n < 0 ? std::numeric_limits<int>::max() : n); }
   /// Whether kernels that are started from now on run when their stream is waited for, and not before.
   void kernelsWait(bool wait) { m_kernelsWait(wait ? 1 : 0); }
+  /// By how many bytes exports from now on are larger than they were asked to be.
+  void exportsMore(long bytes) { m_exportsMore(bytes); }
 
 private:
   void (*m_failCall)(int);
@@ -94,6 +96,7 @@ private:
   void (*m_questions)(int);
   void (*m_kernelsWait)(int);
   int (*m_isInside)();
+  void (*m_exportsMore)(long);
 };
 
 inline RdmaGpuBufferConfig cudaConfig(CudaMemory memory = CudaMemory::Auto) {
@@ -122,6 +125,7 @@ protected:
     standin->profile("");
     standin->questionsUntilDone(2);
     standin->kernelsWait(false);
+    standin->exportsMore(0);
   }
 
   CudaStandin* standin{};

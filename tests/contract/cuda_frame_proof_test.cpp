@@ -154,6 +154,22 @@ TEST(CudaFrameProofPeer, GoodFramesOfAPeerThroughTheCopyEnginePass) {
   EXPECT_EQ(staged.proofCounters()->faults(), 0U);
 }
 
+TEST(CudaProvenRing, FramesThatNobodyTakesAreCountedAtTheEnd) {
+  StagedBufferConfig config = stagedConfig(SlotPath::Direct);
+  config.proof.emplace();
+  StagedBuffer staged = makeStaged(config);
+  for(std::uint64_t n = 0; n < 3; ++n) {
+    const std::uint32_t slot = acquireNext(staged.ring());
+    if(n != 1)
+      fill(staged, slot, n, 0, stagedtest::frameBytes);
+    ASSERT_EQ(staged.ring().publish(slot, 0, stagedtest::frameBytes), RingStatus::Ok);
+  }
+  staged.close();
+  EXPECT_EQ(staged.proofCounters()->checked, 3U);
+  EXPECT_EQ(staged.proofCounters()->stale, 1U);
+  EXPECT_EQ(staged.proofCounters()->faults(), 1U);
+}
+
 /// How the driver is asked, and what happens when it refuses.
 class CudaFrameProofCalls : public OnCudaStandin {
 protected:
@@ -191,6 +207,203 @@ TEST_F(CudaFrameProofCalls, GpuThatIsBusyIsWaitedFor) {
   slots.pass(0, 2);
   EXPECT_GE(standin->calls("cuStreamSynchronize"), 6);
   EXPECT_EQ(slots.proof->counters().faults(), 1U);
+}
+
+TEST_F(CudaFrameProofCalls, CheckAndArmingAheadAreOneLaunchThatNobodyWaitsFor) {
+  Proven slots(cudaConfig());
+  slots.proof->arm(0);
+  slots.write(0);
+  standin->kernelsWait(true);
+  standin->failCall(0); // counts anew
+  slots.proof->startCheck(0, usual, 1);
+  EXPECT_EQ(standin->calls("cuLaunchKernel"), 1);
+  EXPECT_EQ(standin->calls("cuStreamSynchronize"), 0);
+  EXPECT_EQ(slots.check(0).fault, FrameFault::None);
+  EXPECT_EQ(slots.proof->arm(1).fault, FrameFault::None);
+  EXPECT_EQ(standin->calls("cuLaunchKernel"), 1);
+  EXPECT_EQ(standin->calls("cuStreamSynchronize"), 1);
+  EXPECT_EQ(slots.check(1).fault, FrameFault::Stale);
+}
+
+TEST_F(CudaFrameProofCalls, FailureToStartIsToldByThoseWhoAsk) {
+  standin->profile("unordered");
+  for(const char* call : {"cuCtxPushCurrent_v2", "cuFlushGPUDirectRDMAWrites", "cuLaunchKernel"}) {
+    SCOPED_TRACE(call);
+    Proven slots(cudaConfig());
+    const LogCapture log;
+    slots.proof->arm(0);
+    slots.write(0);
+    failLooks(call);
+    slots.proof->startCheck(0, usual, 1);
+    letLooksPass();
+    EXPECT_EQ(log.errors().size(), 0U);
+    EXPECT_EQ(slots.proof->counters().unchecked, 0U);
+    EXPECT_EQ(slots.check(0).fault, FrameFault::Unchecked);
+    EXPECT_EQ(slots.proof->arm(1).fault, FrameFault::Unchecked);
+    slots.write(1);
+    EXPECT_EQ(slots.check(1).fault, FrameFault::Unchecked);
+    EXPECT_EQ(slots.proof->counters().unchecked, 3U);
+    ASSERT_EQ(log.errors().size(), 1U);
+    EXPECT_STREQ(log.errors().front().call, call);
+    slots.pass(0, 2);
+    slots.pass(1, 2);
+    EXPECT_EQ(slots.proof->counters().faults(), 3U);
+  }
+}
+
+TEST_F(CudaFrameProofCalls, AnswersThatCannotBeWaitedForAreUncheckedAndDoNotDisturbTheNext) {
+  Proven slots(cudaConfig());
+  slots.proof->arm(0);
+  slots.write(0);
+  standin->kernelsWait(true);
+  slots.proof->startCheck(0, usual, 1);
+  failLooks("cuStreamSynchronize");
+  EXPECT_EQ(slots.check(0).fault, FrameFault::Unchecked);
+  EXPECT_EQ(slots.proof->recheck(1).fault, FrameFault::Unchecked);
+  letLooksPass();
+  slots.change(0, usual - 1);
+  EXPECT_EQ(slots.proof->arm(0).fault, FrameFault::None) << "nobody knows when that came";
+  EXPECT_EQ(slots.check(0).fault, FrameFault::Stale);
+  slots.pass(1);
+  EXPECT_EQ(slots.proof->counters().unchecked, 2U);
+}
+
+TEST_F(CudaFrameProofCalls, ProofMayGoWhileFramesAreBeingLookedAt) {
+  Proven slots(cudaConfig());
+  slots.proof->arm(0);
+  standin->kernelsWait(true);
+  slots.proof->startCheck(0, usual, 1);
+  slots.proof.reset();
+}
+
+/// A frame through a ring, and the launches that its producer made for it.
+class CudaProvenRingCalls : public CudaFrameProofCalls {
+protected:
+  StagedBuffer make(FaultPolicy onFault, std::uint32_t slots) {
+    StagedBufferConfig config = stagedConfig(SlotPath::Direct);
+    config.buffer.slotCount = slots;
+    config.proof = FrameProofConfig{.onFault = onFault};
+    return makeStaged(config);
+  }
+  static void write(StagedBuffer& staged, std::uint32_t slot, std::uint64_t n) {
+    fill(staged, slot, n, 0, stagedtest::frameBytes);
+  }
+  static RingFrame pass(StagedBuffer& staged) {
+    RingFrame frame;
+    EXPECT_EQ(staged.ring().take(frame, ample), RingStatus::Ok);
+    EXPECT_EQ(staged.ring().release(frame.slot), RingStatus::Ok);
+    return frame;
+  }
+};
+
+TEST_F(CudaProvenRingCalls, FrameIsOneLaunchAndNoWait) {
+  for(const FaultPolicy policy : {FaultPolicy::Report, FaultPolicy::Drop, FaultPolicy::FailOver}) {
+    SCOPED_TRACE(static_cast<int>(policy));
+    StagedBuffer staged = make(policy, 4);
+    for(std::uint64_t n = 0; n < 8; ++n) {
+      standin->failCall(0); // counts anew
+      const std::uint32_t slot = acquireNext(staged.ring());
+      write(staged, slot, n);
+      ASSERT_EQ(staged.ring().publish(slot, 0, stagedtest::frameBytes), RingStatus::Ok);
+      EXPECT_EQ(pass(staged).fault, FrameFault::None);
+      EXPECT_EQ(standin->calls("cuLaunchKernel"), n == 0 ? 3 : 1) << "at first the first two slots, too";
+    }
+    EXPECT_EQ(staged.proofCounters()->checked, 8U);
+    EXPECT_EQ(staged.proofCounters()->faults(), 0U);
+  }
+}
+
+TEST_F(CudaProvenRingCalls, ProducerWaitsForNoLookButWhereItsFrameMayFailOver) {
+  for(const FaultPolicy policy : {FaultPolicy::Report, FaultPolicy::Drop, FaultPolicy::FailOver}) {
+    SCOPED_TRACE(static_cast<int>(policy));
+    StagedBuffer staged = make(policy, 4);
+    const auto frame = [&](std::uint64_t n, bool written) {
+      const std::uint32_t slot = acquireNext(staged.ring());
+      if(written)
+        write(staged, slot, n);
+      standin->kernelsWait(true);
+      standin->failCall(0); // counts anew
+      EXPECT_EQ(staged.ring().publish(slot, 0, stagedtest::frameBytes), RingStatus::Ok);
+      EXPECT_EQ(standin->calls("cuStreamSynchronize"), policy == FaultPolicy::FailOver ? 1 : 0);
+      standin->kernelsWait(false);
+    };
+    frame(0, true);
+    EXPECT_EQ(pass(staged).fault, FrameFault::None);
+    if(policy == FaultPolicy::FailOver)
+      continue;
+    frame(1, false);
+    frame(2, true);
+    if(policy == FaultPolicy::Report) {
+      EXPECT_EQ(pass(staged).fault, FrameFault::Stale);
+    }
+    const RingFrame last = pass(staged);
+    EXPECT_EQ(last.sequence, 2U);
+    EXPECT_EQ(last.fault, FrameFault::None);
+    EXPECT_EQ(staged.ring().counters().drops, policy == FaultPolicy::Drop ? 1U : 0U);
+  }
+}
+
+TEST_F(CudaProvenRingCalls, SlotGoesToThePeerWithItsCanariesHoweverLateTheyAre) {
+  StagedBuffer staged = make(FaultPolicy::Drop, 4);
+  standin->kernelsWait(true);
+  for(std::uint64_t n = 0; n < 12; ++n) {
+    const std::uint32_t slot = acquireNext(staged.ring());
+    if(n % 3 != 0)
+      write(staged, slot, 7); // the same each time: what is not armed looks unwritten
+    ASSERT_EQ(staged.ring().publish(slot, 0, stagedtest::frameBytes), RingStatus::Ok);
+    if(n % 3 != 0) {
+      EXPECT_EQ(pass(staged).sequence, n);
+    }
+  }
+  EXPECT_EQ(staged.ring().counters().drops, 4U);
+  EXPECT_EQ(staged.proofCounters()->stale, 4U);
+  EXPECT_EQ(staged.proofCounters()->faults(), 4U);
+}
+
+TEST_F(CudaProvenRingCalls, BothSidesMayWaitForTheGpuAtOnce) {
+  StagedBuffer staged = make(FaultPolicy::Drop, 4);
+  standin->kernelsWait(true);
+  std::thread producer{[&] {
+    for(std::uint64_t n = 0; n < 60; ++n) {
+      const std::uint32_t slot = acquireNext(staged.ring());
+      if(n % 5 != 0)
+        write(staged, slot, n);
+      EXPECT_EQ(staged.ring().publish(slot, 0, stagedtest::frameBytes), RingStatus::Ok);
+    }
+    staged.ring().closeProducer();
+  }};
+  RingFrame frame;
+  while(staged.ring().take(frame, ample) == RingStatus::Ok) {
+    EXPECT_NE(frame.sequence % 5, 0U);
+    EXPECT_EQ(staged.ring().release(frame.slot), RingStatus::Ok);
+  }
+  producer.join();
+  EXPECT_EQ(staged.proofCounters()->checked, 60U);
+  EXPECT_EQ(staged.proofCounters()->stale, 12U);
+  EXPECT_EQ(staged.proofCounters()->faults(), 12U);
+}
+
+TEST_F(CudaProvenRingCalls, SlotsOfAPathThatHasFailedAreNotArmed) {
+  StagedBuffer staged = make(FaultPolicy::FailOver, 3);
+  const auto frame = [&](std::uint64_t n) {
+    const std::uint32_t slot = acquireNext(staged.ring());
+    write(staged, slot, n);
+    EXPECT_EQ(staged.ring().publish(slot, 0, stagedtest::frameBytes), RingStatus::Ok);
+    EXPECT_EQ(pass(staged).fault, FrameFault::None);
+  };
+  frame(0);
+  const std::uint32_t slot = acquireNext(staged.ring());
+  EXPECT_EQ(staged.ring().publish(slot, 0, stagedtest::frameBytes), RingStatus::Faulty);
+  EXPECT_EQ(staged.ring().abandon(slot), RingStatus::Ok);
+  for(std::uint64_t n = 1; n < 2 * staged.ring().slotCount(); ++n)
+    frame(n);
+  standin->failCall(0); // counts anew
+  for(std::uint64_t n = 0; n < 5; ++n)
+    frame(n);
+  EXPECT_EQ(standin->calls("cuLaunchKernel"), 0);
+  staged.close();
+  EXPECT_EQ(standin->calls("cuLaunchKernel"), 0) << "what came there since are copies of this library's";
+  EXPECT_EQ(staged.proofCounters()->faults(), 1U);
 }
 
 TEST_F(CudaFrameProofCalls, WritesAreFlushedBeforeALookWhereTheBufferNeedsIt) {
@@ -314,7 +527,11 @@ TEST_F(CudaFrameProofCalls, EveryCallFailsOnce) {
           auto proof = FrameProof::make(*slots);
           if(proof) {
             proof->arm(1);
+            standin->kernelsWait(true);
+            proof->startCheck(1, config.frameBytes, 0);
             proof->check(1, config.frameBytes);
+            proof->arm(0);
+            standin->kernelsWait(false);
           } else {
             outcome.result = proof.error();
           }

@@ -7,6 +7,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <variant>
 
@@ -21,6 +23,11 @@ std::string refusedCall(const RdmaGpuBufferConfig& config) {
   EXPECT_FALSE(made.error().hints().empty()) << made.error().message();
   EXPECT_EQ(made.error().device, 0);
   return made.error().call;
+}
+
+auto openDescriptors() {
+  return std::distance(std::filesystem::directory_iterator{"/proc/self/fd"},
+                       std::filesystem::directory_iterator{});
 }
 
 TEST(CudaMemoryKind, VmmFactsSayWhatItIs) {
@@ -84,6 +91,16 @@ TEST_F(CudaMachine, SyncMemopsOfVmmMemoryNeedsNoContext) {
   ASSERT_TRUE(buffer);
   EXPECT_STREQ(buffer->facts().syncMemopsError.codeName, "CUDA_ERROR_NOT_SUPPORTED");
   EXPECT_EQ(standin->calls("cuDevicePrimaryCtxRetain"), 0);
+}
+
+TEST_F(CudaMachine, SyncMemopsOfVmmMemoryIsNotCalledAMatterOfTheDriversAge) {
+  const auto buffer = RdmaGpuBuffer::make(cudaConfig(CudaMemory::Vmm));
+  ASSERT_TRUE(buffer);
+  const auto hints = buffer->facts().syncMemopsError.hints();
+  ASSERT_FALSE(hints.empty());
+  EXPECT_NE(std::string{hints.front()}.find("for that memory only"), std::string::npos);
+  for(const std::string hint : hints)
+    EXPECT_EQ(hint.find("Update"), std::string::npos) << hint;
 }
 
 TEST_F(CudaMachine, AutoTakesVmmWhereItIsOffered) {
@@ -156,6 +173,64 @@ TEST_F(CudaMachine, AutoTakesCudaWhereItCan) {
   EXPECT_EQ(buffer->backend(), RdmaGpuApi::Cuda);
 }
 
+RdmaGpuBufferConfig autoConfig(Handoffs accepts) {
+  auto config = cudaConfig();
+  config.api = RdmaGpuApi::Auto;
+  config.accepts = accepts;
+  return config;
+}
+
+TEST_F(CudaMachine, AutoTakesCudaForAPeerOfDmaBufs) {
+  for(const Handoffs& accepts :
+      {Handoffs{HandoffKind::DmaBuf}, Handoffs{HandoffKind::DmaBuf, HandoffKind::HostPointer}}) {
+    for(const CudaMemory memory : {CudaMemory::Vmm, CudaMemory::MemAlloc}) {
+      auto config = autoConfig(accepts);
+      config.cudaMemory = memory;
+      EXPECT_GT(*RdmaGpuBuffer::maxSlots(config), 1000U);
+      standin->failCall(0);
+      const auto buffer = RdmaGpuBuffer::make(config);
+      ASSERT_TRUE(buffer) << buffer.error().message();
+      EXPECT_EQ(buffer->backend(), RdmaGpuApi::Cuda);
+      EXPECT_EQ(buffer->facts().cudaMemory, memory);
+      EXPECT_EQ(buffer->proof().exported, Answer::Yes) << "which is why it was taken";
+      EXPECT_TRUE(buffer->selection().empty());
+      const auto exported = buffer->exportRegion();
+      ASSERT_TRUE(exported) << exported.error().message();
+      EXPECT_EQ(exported->size(), buffer->slotCount() * buffer->facts().slotStride);
+      EXPECT_EQ(standin->calls("cuMemGetHandleForAddressRange"), 1) << "not exported anew";
+    }
+  }
+}
+
+TEST_F(CudaMachine, AutoExportsNothingForAPeerOfDevicePointers) {
+  const auto buffer = RdmaGpuBuffer::make(autoConfig({HandoffKind::CudaPointer, HandoffKind::DmaBuf}));
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  EXPECT_EQ(buffer->backend(), RdmaGpuApi::Cuda);
+  EXPECT_EQ(buffer->proof().exported, Answer::Unknown);
+  EXPECT_EQ(standin->calls("cuMemGetHandleForAddressRange"), 0);
+}
+
+TEST_F(CudaMachine, AutoPassesOverWhatIsNotExportedForAPeerOfDmaBufs) {
+  standin->profile("no-dma-buf");
+  const auto config = autoConfig({HandoffKind::DmaBuf, HandoffKind::HostPointer});
+  EXPECT_TRUE(RdmaGpuBuffer::maxSlots(config)) << "those of host memory";
+  const auto buffer = RdmaGpuBuffer::make(config);
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  EXPECT_EQ(buffer->backend(), RdmaGpuApi::HostFallback);
+  ASSERT_EQ(buffer->selection().size(), 1U);
+  EXPECT_STREQ(buffer->selection().front().error.call, "CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED");
+  EXPECT_EQ(standin->calls("cuMemCreate"), 0);
+}
+
+TEST_F(CudaMachine, AutoPassesOverExportsThatAreOfferedAndFail) {
+  standin->failNamed("cuMemGetHandleForAddressRange", api::Status::NotSupported);
+  const auto buffer = RdmaGpuBuffer::make(autoConfig({HandoffKind::DmaBuf, HandoffKind::HostPointer}));
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  EXPECT_EQ(buffer->backend(), RdmaGpuApi::HostFallback);
+  ASSERT_EQ(buffer->selection().size(), 1U);
+  EXPECT_STREQ(buffer->selection().front().error.call, "cuMemGetHandleForAddressRange");
+}
+
 TEST_F(CudaMachine, IntegratedGpuIsRefusedWithItsReason) {
   standin->profile("integrated");
   const auto buffer = RdmaGpuBuffer::make(cudaConfig());
@@ -174,6 +249,33 @@ TEST_F(CudaMachine, WithoutDmaBufTheExportSaysWhy) {
   EXPECT_EQ(exported.error().kind, Errc::Unsupported);
   EXPECT_STREQ(exported.error().call, "CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED");
   EXPECT_FALSE(exported.error().hints().empty());
+}
+
+TEST_F(CudaMachine, ExportOfAnotherSizeIsRefusedAndItsDescriptorClosed) {
+  const auto buffer = RdmaGpuBuffer::make(cudaConfig());
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  const std::uint64_t stride = buffer->facts().slotStride;
+  const auto descriptors = openDescriptors();
+  const auto expect = [&](const Result<DmaBuf>& exported, const char* code, std::uint64_t asked,
+                          std::uint64_t got) {
+    ASSERT_FALSE(exported);
+    EXPECT_EQ(exported.error().kind, Errc::Internal);
+    EXPECT_STREQ(exported.error().codeName, code);
+    EXPECT_EQ(exported.error().bytes, asked);
+    EXPECT_EQ(exported.error().available, got);
+    EXPECT_FALSE(exported.error().hints().empty());
+  };
+  standin->exportsMore(-4096);
+  expect(buffer->exportSlot(1), "ExportTooSmall", stride, stride - 4096);
+  expect(buffer->exportRegion(), "ExportTooSmall", 4 * stride, 4 * stride - 4096);
+  standin->exportsMore(4096);
+  expect(buffer->exportSlot(1), "ExportTooLarge", stride, stride + 4096);
+  expect(buffer->exportRegion(), "ExportTooLarge", 4 * stride, 4 * stride + 4096);
+  EXPECT_EQ(openDescriptors(), descriptors);
+  EXPECT_EQ(buffer->proof().exported, Answer::No);
+  standin->exportsMore(0);
+  EXPECT_TRUE(buffer->exportSlot(1));
+  EXPECT_TRUE(buffer->exportRegion());
 }
 
 TEST_F(CudaMachine, WithoutShareableHandlesSlotsAreMadeButNotShared) {

@@ -136,16 +136,29 @@ TEST_F(CudaModulesDeath, KernelThatSamplesIsGivenAllThatItReaches) {
   EXPECT_EQ(cuda.memHostGetDevicePointer(&seenByGpu, answer, 1), api::Status::InvalidValue);
   EXPECT_EQ(cuda.memHostGetDevicePointer(&seenByGpu, this, 0), api::Status::InvalidValue);
   ASSERT_EQ(cuda.memHostGetDevicePointer(&seenByGpu, answer, 0), api::Status::Success);
-  const auto sample = [&](std::uint64_t places, std::uint64_t changed, std::uint64_t width) {
+  const auto sample = [&](std::uint64_t places, std::uint64_t changed, std::uint64_t width,
+                          unsigned rows = 1) {
     const std::uint64_t row[2] = {0, width};
-    std::uint64_t table = slot + 4096;
-    std::uint64_t none = 0;
+    const std::uint64_t table = slot + 4096;
     EXPECT_EQ(cuda.memcpyHtoD(table, row, sizeof row), api::Status::Success);
-    std::uint64_t number = 1;
-    void* parameters[] = {&slot, &table, &places, &none, &none, &changed, &number};
-    return cuda.launchKernel(m_function, 1, 1, 1, 64, 1, 1, 0, nullptr, parameters, nullptr);
+    std::uint64_t jobs[2][7] = {{slot, table, 1, 0, 0, seenByGpu + 512, 1},
+                                {slot, table, places, 0, 0, changed, 2}};
+    if(rows == 1)
+      std::swap(jobs[0], jobs[1]);
+    void* parameters[] = {jobs};
+    return cuda.launchKernel(m_function, 1, rows, 1, 64, 1, 1, 0, nullptr, parameters, nullptr);
+  };
+  const auto answered = [&](std::size_t word) {
+    return static_cast<const std::uint64_t*>(answer)[word] >> 32;
   };
   EXPECT_EQ(sample(1, seenByGpu, 8), api::Status::Success);
+  EXPECT_EQ(answered(0), 2U);
+  EXPECT_EQ(answered(64), 0U) << "a job without a row";
+  EXPECT_EQ(sample(1, seenByGpu + 1024, 8, 2), api::Status::Success);
+  EXPECT_EQ(answered(64), 1U);
+  EXPECT_EQ(answered(128), 2U);
+  EXPECT_EQ(sample(1, seenByGpu, 8, 3), api::Status::InvalidValue) << "more rows than jobs";
+  EXPECT_EQ(sample(0, slot, 8), api::Status::Success) << "no places, no answer";
   EXPECT_DEATH(sample(1, slot, 8), "would reach memory that is not there") << "no host memory";
   EXPECT_DEATH(sample(1, seenByGpu + 4096 - 8, 8), "would reach memory") << "an answer for fewer threads";
   EXPECT_DEATH(sample(65, seenByGpu, 8), "would reach memory") << "fewer threads than places";

@@ -36,10 +36,19 @@ TEST_F(CudaProfile, GpuWithoutVmmGivesPlainMemory) {
   ASSERT_TRUE(buffer) << buffer.error().message();
   EXPECT_EQ(buffer->facts().cudaMemory, CudaMemory::MemAlloc);
   EXPECT_EQ(buffer->facts().rdmaCapable, Answer::Yes);
-  const auto refused = RdmaGpuBuffer::make(cudaConfig(CudaMemory::Vmm));
-  ASSERT_FALSE(refused);
-  EXPECT_STREQ(refused.error().codeName, "NotRdmaCapable");
-  EXPECT_FALSE(refused.error().hints().empty());
+}
+
+TEST_F(CudaProfile, VmmThatIsAskedForAndNotOfferedIsWhatTheErrorNames) {
+  become("no-vmm");
+  auto config = cudaConfig(CudaMemory::Vmm);
+  for(const GpuRdma rdma : {GpuRdma::Require, GpuRdma::Try, GpuRdma::Off}) {
+    config.rdma = rdma;
+    const auto refused = RdmaGpuBuffer::make(config);
+    ASSERT_FALSE(refused);
+    EXPECT_STREQ(refused.error().codeName, "VmmAbsent");
+    EXPECT_STREQ(refused.error().call, "CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED");
+    EXPECT_FALSE(refused.error().hints().empty());
+  }
 }
 
 TEST_F(CudaProfile, SmallBar1LimitsTheSlotsNotTheMemory) {

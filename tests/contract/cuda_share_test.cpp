@@ -1,12 +1,14 @@
 #include <contract/cuda_driver.hpp>
 #include <rdmagpu/inspect.hpp>
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -113,7 +115,41 @@ TEST(CudaShare, DescriptorOfOtherMemoryIsRefused) {
   forged.replace(forged.find(fd), fd.size(), "fd=" + inherited);
   const auto attached = RdmaGpuBuffer::attach(forged);
   ASSERT_FALSE(attached);
-  EXPECT_STREQ(attached.error().call, "cuMemImportFromShareableHandle");
+  const Error& error = attached.error();
+  EXPECT_EQ(error.kind, Errc::InvalidArgument);
+  EXPECT_STREQ(error.call, "cuMemImportFromShareableHandle");
+  EXPECT_STREQ(error.codeName, "ShareForeign");
+  EXPECT_EQ(std::to_string(error.fd), inherited);
+  EXPECT_NE(error.message().find("; descriptor " + inherited), std::string::npos) << error.message();
+  EXPECT_FALSE(error.hints().empty());
+  EXPECT_EQ(fcntl(error.fd, F_GETFD), -1) << "it was closed";
+}
+
+TEST(CudaShare, SizeThatIsNotTheMemorysIsRefusedWithIt) {
+  const auto buffer = RdmaGpuBuffer::make(cudaConfig(CudaMemory::Vmm));
+  ASSERT_TRUE(buffer);
+  const std::string region = std::to_string(buffer->facts().committedBytes);
+  const auto attachAs = [&](std::uint64_t bytes) {
+    const auto shared = buffer->share();
+    std::string token = *shared->token();
+    const std::string fd = "fd=" + std::to_string(shared->fd());
+    token.replace(token.find(fd), fd.size(), "fd=" + std::to_string(dup(shared->fd())));
+    token.replace(token.find("region=" + region), std::string::npos, "region=" + std::to_string(bytes));
+    const auto attached = RdmaGpuBuffer::attach(token);
+    EXPECT_FALSE(attached);
+    return attached ? Error{} : attached.error();
+  };
+  const Error tooLarge = attachAs(2 * buffer->facts().committedBytes);
+  EXPECT_EQ(tooLarge.kind, Errc::InvalidArgument);
+  EXPECT_STREQ(tooLarge.codeName, "ShareMalformed");
+  EXPECT_EQ(tooLarge.bytes, 2 * buffer->facts().committedBytes);
+  EXPECT_GE(tooLarge.fd, 0);
+
+  const std::uint64_t slots = 4 * buffer->facts().slotStride;
+  const Error tooSmall = attachAs(slots - 65536);
+  EXPECT_STREQ(tooSmall.codeName, "ShareMalformed");
+  EXPECT_EQ(tooSmall.bytes, slots);
+  EXPECT_EQ(tooSmall.available, slots - 65536);
 }
 
 class CudaShareOnStandin : public OnCudaStandin {

@@ -1,5 +1,6 @@
 #include <contract/cuda_driver.hpp>
 #include <rdmagpu/backends.hpp>
+#include <rdmagpu/inspect.hpp>
 #include <support/log_capture.hpp>
 
 #include <array>
@@ -102,6 +103,25 @@ TEST_F(CudaShutdown, NothingIsMadeAnyMoreAndTheListSaysWhy) {
   for(const BackendInfo& info : backends()) {
     if(info.api == RdmaGpuApi::Cuda)
       expectLost(info.reason);
+  }
+}
+
+TEST_F(CudaShutdown, WhatWasTheGpusIsLostToInspectToo) {
+  for(const CudaMemory memory : {CudaMemory::Vmm, CudaMemory::MemAlloc}) {
+    {
+      const auto buffer = RdmaGpuBuffer::make(cudaConfig(memory));
+      ASSERT_TRUE(buffer);
+      ASSERT_TRUE(inspect(buffer->slot(0).gpuVA, 100));
+      standin->shutDownAfter(1);
+      const auto gone = inspect(buffer->slot(0).gpuVA, 100);
+      ASSERT_FALSE(gone);
+      expectLost(gone.error());
+    }
+    const int local = 0;
+    const auto host = inspect(&local, sizeof local);
+    ASSERT_TRUE(host) << host.error().message();
+    EXPECT_EQ(host->kind, MemoryKind::Private) << "which the kernel tells";
+    standin->shutDownAfter(0);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <thread>
 
 /// What FrameProof promises of slots, wherever they lie, written once. A program of tests instantiates it
 /// with a config, of which the slots and their size are set here. On a GPU it is what proves the kernel.
@@ -284,6 +285,130 @@ TEST_P(FrameProofContract, RecheckFindsWhatCameAfterwardsOnceAndLaysNothing) {
   EXPECT_EQ(slots.proof->counters().late, 1U);
 }
 
+TEST_P(FrameProofContract, CheckThatWasStartedTellsWhatItWouldHave) {
+  Proven slots(GetParam());
+  for(std::uint64_t n = 0; n < 20; ++n) {
+    const auto slot = static_cast<std::uint32_t>(n % 3);
+    const std::size_t until = n % 4 == 0 ? usual / 2 : usual;
+    slots.proof->arm(slot);
+    slots.write(slot, n, 0, until);
+    slots.proof->startCheck(slot, usual);
+    slots.proof->startCheck(slot, usual); // it has been
+    EXPECT_EQ(slots.check(slot).fault, until < usual ? FrameFault::Torn : FrameFault::None);
+    EXPECT_EQ(slots.proof->finding(slot).fault, until < usual ? FrameFault::Torn : FrameFault::None);
+  }
+  EXPECT_EQ(slots.proof->counters().checked, 20U);
+  EXPECT_EQ(slots.proof->counters().torn, 5U);
+}
+
+TEST_P(FrameProofContract, CheckIsOfTheBytesThatItWasStartedWith) {
+  Proven slots(GetParam());
+  slots.proof->arm(0);
+  slots.write(0, 0, 0, 5000);
+  slots.proof->startCheck(0, 5000);
+  const FrameFinding found = slots.check(0);
+  EXPECT_EQ(found.fault, FrameFault::Short);
+  EXPECT_EQ(found.offset, 5000U);
+}
+
+TEST_P(FrameProofContract, CheckThatNobodyAsksForIsCountedWithTheSlotsNextCall) {
+  Proven slots(GetParam());
+  const auto stale = [&] {
+    slots.proof->arm(0);
+    slots.proof->startCheck(0, usual);
+  };
+  stale();
+  EXPECT_EQ(slots.proof->arm(0).fault, FrameFault::None) << "nothing came since";
+  EXPECT_EQ(slots.proof->counters().stale, 1U);
+  stale();
+  slots.proof->startArm(0);
+  EXPECT_EQ(slots.proof->arm(0).fault, FrameFault::None);
+  EXPECT_EQ(slots.proof->counters().stale, 2U);
+  stale();
+  EXPECT_EQ(slots.proof->recheck(0).fault, FrameFault::None);
+  EXPECT_EQ(slots.proof->counters().stale, 3U);
+  EXPECT_EQ(slots.proof->counters().checked, 3U);
+  EXPECT_EQ(slots.proof->counters().faults(), 3U);
+}
+
+TEST_P(FrameProofContract, SlotThatIsArmedAheadIsProvenLikeAnyOther) {
+  Proven slots(GetParam());
+  for(std::uint32_t n = 0; n < 12; ++n) {
+    const std::uint32_t slot = n % 3;
+    slots.proof->startArm(slot);
+    slots.proof->startArm(slot); // it has been
+    slots.pass(slot, n);
+  }
+  slots.proof->startArm(0);
+  slots.proof->arm(0);
+  EXPECT_EQ(slots.check(0).fault, FrameFault::Stale);
+  EXPECT_EQ(slots.proof->counters().faults(), 1U);
+}
+
+TEST_P(FrameProofContract, ChangeUntilTheSlotIsBeingArmedIsLate) {
+  Proven slots(GetParam());
+  slots.pass(0);
+  slots.change(0, usual - 1);
+  slots.proof->startArm(0);
+  EXPECT_EQ(slots.proof->arm(0).fault, FrameFault::Late);
+  EXPECT_EQ(slots.check(0).fault, FrameFault::Stale);
+}
+
+TEST_P(FrameProofContract, SlotThatIsBeingArmedCanBeLookedAtAgain) {
+  Proven slots(GetParam());
+  slots.pass(0);
+  slots.change(0, usual - 1);
+  slots.proof->startArm(0);
+  EXPECT_EQ(slots.proof->recheck(0).fault, FrameFault::Late) << "what came before";
+  EXPECT_EQ(slots.proof->recheck(0).fault, FrameFault::None);
+  slots.change(0, 0);
+  EXPECT_EQ(slots.proof->recheck(0).fault, FrameFault::WrongOffset);
+  EXPECT_EQ(slots.proof->arm(0).fault, FrameFault::None);
+}
+
+TEST_P(FrameProofContract, SlotThatThePeerGaveUpMayBeArmedAhead) {
+  Proven slots(GetParam());
+  slots.proof->arm(0);
+  slots.write(0, 0, 0, 100);
+  slots.proof->startArm(0);
+  EXPECT_EQ(slots.check(0).fault, slots.proof->armsAhead() ? FrameFault::Stale : FrameFault::Torn)
+      << "without arm() before it";
+  slots.pass(0);
+}
+
+TEST_P(FrameProofContract, OtherSlotIsArmedWhileOneIsChecked) {
+  Proven slots(GetParam());
+  slots.pass(1);
+  slots.change(1, usual - 1);
+  slots.proof->arm(0);
+  slots.write(0);
+  slots.proof->startCheck(0, usual, 1);
+  EXPECT_EQ(slots.check(0).fault, FrameFault::None);
+  EXPECT_EQ(slots.proof->arm(1).fault, FrameFault::Late);
+  EXPECT_EQ(slots.check(1).fault, FrameFault::Stale);
+  slots.proof->startCheck(1, usual, 2);
+  EXPECT_EQ(slots.check(1).fault, FrameFault::Stale) << "repeated";
+  slots.pass(2);
+  slots.proof->arm(0);
+  slots.proof->startCheck(0, usual, 0);
+  EXPECT_EQ(slots.check(0).fault, FrameFault::Stale);
+  EXPECT_EQ(slots.proof->counters().faults(), 3U);
+}
+
+TEST_P(FrameProofContract, CheckMayBeStartedByOneThreadAndFinishedByAnother) {
+  Proven slots(GetParam());
+  std::uint32_t faults{};
+  for(std::uint64_t n = 0; n < 20; ++n) {
+    slots.proof->arm(0);
+    slots.write(0, n);
+    slots.proof->startCheck(0, usual, 1);
+    std::thread{[&] { faults += slots.check(0).fault != FrameFault::None; }}.join();
+    slots.pass(1, n);
+  }
+  EXPECT_EQ(faults, 0U);
+  EXPECT_EQ(slots.proof->counters().checked, 40U);
+}
+
 TEST_P(FrameProofContract, LogHearsOfTheFirstFaultOfAKind) {
   Proven slots(GetParam());
   const test::LogCapture log;
@@ -308,10 +433,16 @@ TEST_P(FrameProofContract, SlotsBeyondTheLastAndMovedFromProofsFindNothing) {
   EXPECT_EQ(slots.proof->check(3, 0).fault, FrameFault::None);
   EXPECT_EQ(slots.proof->recheck(3).fault, FrameFault::None);
   EXPECT_EQ(slots.proof->finding(3).fault, FrameFault::None);
+  slots.proof->startArm(3);
+  slots.proof->startCheck(3, 0, FrameProof::noSlot);
+  EXPECT_EQ(slots.proof->counters().checked, 0U);
   FrameProof other = std::move(*slots.proof);
   // NOLINTBEGIN(bugprone-use-after-move): what is tested
   EXPECT_EQ(slots.proof->slotCount(), 0U);
   EXPECT_EQ(slots.proof->arm(0).fault, FrameFault::None);
+  slots.proof->startArm(0);
+  slots.proof->startCheck(0, usual, 1);
+  EXPECT_FALSE(slots.proof->armsAhead());
   EXPECT_EQ(slots.proof->counters().checked, 0U);
   EXPECT_EQ(slots.proof->onFault(), FaultPolicy::Report);
   // NOLINTEND(bugprone-use-after-move)

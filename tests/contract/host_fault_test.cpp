@@ -235,6 +235,54 @@ TEST_F(HostFault, NoUdmabufIsUnavailableWithTheReason) {
   EXPECT_NE(std::string{exported.error().hints().front()}.find("modprobe udmabuf"), std::string::npos);
 }
 
+RdmaGpuBufferConfig forPeerOfDmaBufs() {
+  auto config = hostConfig();
+  config.api = RdmaGpuApi::Auto;
+  config.accepts = {HandoffKind::DmaBuf};
+  return config;
+}
+
+TEST_F(HostFault, AutoTakesHostMemoryForAPeerOfDmaBufs) {
+  EXPECT_GT(*RdmaGpuBuffer::maxSlots(forPeerOfDmaBufs()), 4U);
+  const auto buffer = RdmaGpuBuffer::make(forPeerOfDmaBufs());
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  EXPECT_EQ(buffer->backend(), RdmaGpuApi::HostFallback);
+  EXPECT_EQ(buffer->proof().exported, Answer::Yes);
+  standin.failCall(0);
+  EXPECT_TRUE(buffer->exportRegion());
+  EXPECT_EQ(standin.calls("UDMABUF_CREATE"), 0) << "it was exported before";
+}
+
+TEST_F(HostFault, AutoTakesHostMemoryOfWhichOnlySlotsAreExported) {
+  standin.softUdmabuf(true, 1);
+  auto config = forPeerOfDmaBufs();
+  config.frameBytes = 512 * 1024;
+  const auto buffer = RdmaGpuBuffer::make(config);
+  ASSERT_TRUE(buffer) << buffer.error().message();
+  EXPECT_FALSE(buffer->exportRegion());
+  EXPECT_TRUE(buffer->exportSlot(3));
+  config.frameBytes = std::size_t{2} << 20;
+  EXPECT_STREQ(RdmaGpuBuffer::make(config).error().codeName, "UdmabufLimit");
+}
+
+TEST_F(HostFault, AutoHasNothingForAPeerOfDmaBufsWhereNoneCanBeMade) {
+  auto config = forPeerOfDmaBufs();
+  config.host.forbidMemfd = true;
+  const auto forbidden = RdmaGpuBuffer::make(config);
+  ASSERT_FALSE(forbidden);
+  EXPECT_STREQ(forbidden.error().codeName, "NotMemfd");
+  EXPECT_STREQ(forbidden.error().call, "RdmaGpuBuffer::make");
+  EXPECT_STREQ(RdmaGpuBuffer::maxSlots(config).error().call, "RdmaGpuBuffer::maxSlots");
+
+  standin.softUdmabuf(false);
+  standin.failNamed("open /dev/udmabuf", ENOENT);
+  const auto absent = RdmaGpuBuffer::make(forPeerOfDmaBufs());
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().kind, Errc::Unsupported);
+  EXPECT_STREQ(absent.error().call, "open /dev/udmabuf");
+  EXPECT_STREQ(RdmaGpuBuffer::maxSlots(forPeerOfDmaBufs()).error().call, "open /dev/udmabuf");
+}
+
 TEST_F(HostFault, ExportsAreOneDmaBufForTheRegionAndOneForEachSlot) {
   const auto buffer = RdmaGpuBuffer::make(hostConfig());
   ASSERT_TRUE(buffer);

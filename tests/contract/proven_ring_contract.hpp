@@ -2,6 +2,10 @@
 #include <contract/frame_proof_contract.hpp>
 #include <core/staged_buffer_fixture.hpp>
 
+#include <chrono>
+#include <thread>
+#include <vector>
+
 /// What a StagedBuffer whose frames are proven promises, on either path and wherever the slots lie.
 namespace rdmagpu::prooftest {
 
@@ -39,6 +43,29 @@ public:
     const RingFrame frame = takeNext();
     EXPECT_EQ(ring().release(frame.slot), RingStatus::Ok);
     return frame;
+  }
+  /// Publishes from another thread while this one takes; each fifth frame is not written. None of those comes
+  /// out, and all are counted.
+  void dropBetweenThreads(RingPolicy policy) {
+    make(FaultPolicy::Drop, policy);
+    constexpr std::uint64_t frames = 200;
+    std::thread producer{[this] {
+      for(std::uint64_t n = 0; n < frames; ++n)
+        publish(n, n % 5 == 0 ? Write::Nothing : Write::All);
+      ring().closeProducer();
+    }};
+    RingFrame frame;
+    while(ring().take(frame, ample) == RingStatus::Ok) {
+      EXPECT_NE(frame.sequence % 5, 0U);
+      EXPECT_TRUE(inApplication(staged(), frame) == frameOf(frame.sequence, frameBytes));
+      EXPECT_EQ(ring().release(frame.slot), RingStatus::Ok);
+    }
+    producer.join();
+    EXPECT_EQ(ring().counters().taken + ring().counters().drops, frames);
+    staged().close();
+    EXPECT_EQ(counters().checked, frames);
+    EXPECT_EQ(counters().stale, frames / 5);
+    EXPECT_EQ(counters().faults(), frames / 5);
   }
   /// Hands every slot out once more, so that each is looked at again.
   void goRound() {
@@ -195,6 +222,7 @@ TEST_P(ProvenRing, ChangeBeforeTheFrameIsTakenIsLate) {
   make(FaultPolicy::Report);
   const std::uint32_t slot = publish(0);
   const bool checkedAtOnce = GetParam().path == SlotPath::Direct;
+  std::this_thread::sleep_for(std::chrono::milliseconds{5});                     // a GPU has looked by then
   const FrameFault before = checkedAtOnce ? FrameFault::None : takeNext().fault; // the thread has looked
   fill(staged(), slot, 9, frameBytes - 100, frameBytes);
   const FrameFault after = checkedAtOnce ? takeNext().fault : before;
@@ -213,6 +241,44 @@ TEST_P(ProvenRing, NewestTakesBackWhatNobodyCheckedAndSaysNothing) {
     frame = pass();
   while(frame.sequence != 19);
   EXPECT_EQ(frame.fault, FrameFault::None);
+  EXPECT_EQ(counters().faults(), 0U);
+}
+
+TEST_P(ProvenRing, NewestCountsFaultyFramesThatItSkips) {
+  make(FaultPolicy::Drop, RingPolicy::Newest);
+  for(std::uint64_t n = 0; n < 20; ++n)
+    publish(n, n % 2 == 0 ? Write::Nothing : Write::All);
+  RingFrame frame;
+  do
+    frame = pass();
+  while(frame.sequence != 19);
+  staged().close();
+  EXPECT_EQ(counters().checked, 20U);
+  EXPECT_EQ(counters().stale, 10U);
+  EXPECT_EQ(counters().faults(), 10U);
+}
+
+TEST_P(ProvenRing, FaultyFramesAreDroppedBetweenTwoThreads) { dropBetweenThreads(RingPolicy::Fifo); }
+TEST_P(ProvenRing, FaultyFramesAreDroppedBetweenTwoThreadsUnderNewest) {
+  dropBetweenThreads(RingPolicy::Newest);
+}
+
+TEST_P(ProvenRing, ProducerMayHoldAllSlots) {
+  make(FaultPolicy::Drop);
+  for(std::uint64_t n = 0; n < 12;) {
+    std::vector<std::uint32_t> held(ring().slotCount());
+    for(std::uint32_t& slot : held)
+      slot = acquireNext(ring());
+    std::uint32_t none{};
+    EXPECT_EQ(ring().tryAcquire(none), RingStatus::Empty);
+    for(const std::uint32_t slot : held) {
+      fill(staged(), slot, n++, 0, frameBytes);
+      ASSERT_EQ(ring().publish(slot, 0, frameBytes), RingStatus::Ok);
+    }
+    for(std::size_t i = 0; i < held.size(); ++i)
+      EXPECT_EQ(pass().fault, FrameFault::None);
+  }
+  EXPECT_EQ(counters().checked, 12U);
   EXPECT_EQ(counters().faults(), 0U);
 }
 

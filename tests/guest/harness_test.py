@@ -11,10 +11,14 @@ from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
+sys.path.insert(1, str(pathlib.Path(__file__).parent / "rxe"))
+
 import boot
+import build
 import initrd
 import kernels
 import machine
+import patch
 import results
 from unavailable import SKIPPED, Unavailable
 
@@ -294,14 +298,42 @@ class Kernels(Folder):
             kernels.call(["/nonexistent"], "it cannot be")
 
 
+class Rxe(Folder):
+    def test_a_source_that_has_changed_is_a_failure_and_no_skip(self):
+        for name in ("rxe_loc.h", "rxe_mr.c", "rxe_verbs.c", "rxe.c"):
+            (self.root / name).write_text("int something_else(void);\n", encoding="utf-8")
+        with self.assertRaisesRegex(patch.Changed, "rxe_mr_init_user"):
+            patch.patch(self.root)
+
+    def test_source_and_headers_are_of_the_kernels_own_version(self):
+        kernel = kernels.Kernel("6.12.95+deb12-amd64", __file__, "/kernel", "linux-image-6.12.95+deb12-amd64 6.12.95-1~bpo12+1")
+        self.assertEqual(build.packages(kernel), [
+            "linux-source-6.12=6.12.95-1~bpo12+1", "linux-headers-6.12.95+deb12-amd64=6.12.95-1~bpo12+1",
+            "linux-headers-6.12.95+deb12-common=6.12.95-1~bpo12+1", "linux-kbuild-6.12.95+deb12=6.12.95-1~bpo12+1"])
+
+
 class Ramdisk(Folder):
-    def test_a_module_that_the_kernel_lacks_is_named(self):
+    def setUp(self):
+        super().setUp()
         modprobe = self.root / "modprobe"
-        modprobe.write_text('#!/bin/sh\nfor name; do :; done\n[ "$name" != siw ] && echo "insmod /m/$name.ko.xz"\n', encoding="utf-8")
+        modprobe.write_text('#!/bin/sh\nshift 5\nname=$1\nshift\n[ "$name" != siw ] && echo "insmod /m/$name.ko.xz $*"\n', encoding="utf-8")
         modprobe.chmod(0o755)
-        with mock.patch.dict(os.environ, PATH=f"{self.root}:{os.environ['PATH']}"):
-            with self.assertRaisesRegex(Unavailable, "kernel 6.0.0 has no module siw"):
-                initrd.load_order(KERNEL, ["siw"])
-            order = [file.name for file in initrd.load_order(KERNEL, ["dummy", "overlay"])]
+        self.enterContext(mock.patch.dict(os.environ, PATH=f"{self.root}:{os.environ['PATH']}"))
+
+    def test_a_module_that_the_kernel_lacks_is_named(self):
+        with self.assertRaisesRegex(Unavailable, "kernel 6.0.0 has no module siw"):
+            initrd.load_order(KERNEL, ["siw"])
+        order = [file.name for file in initrd.load_order(KERNEL, ["dummy", "overlay"])]
         self.assertEqual(order[-1], "dummy.ko.xz")
         self.assertEqual(order.count("overlay.ko.xz"), 1)
+
+    def test_a_module_that_is_given_takes_the_place_of_the_kernels(self):
+        given = [str(file) for file in initrd.load_order(KERNEL, ["/built/dummy.ko"])]
+        self.assertEqual(given[-1], "/built/dummy.ko")
+        self.assertNotIn("/m/dummy.ko.xz", given)
+
+    def test_a_module_gets_its_parameters(self):
+        order = initrd.load_order(KERNEL, ["vivid n_devs=2 multiplanar=1,2"])
+        parameters = {file.name: text for file, text in order.items()}
+        self.assertEqual(parameters["vivid.ko.xz"], "n_devs=2 multiplanar=1,2")
+        self.assertEqual(parameters["overlay.ko.xz"], "")

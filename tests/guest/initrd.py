@@ -17,20 +17,28 @@ WELCOME = ["crc32_generic", "crc32c_generic"]
 
 
 def load_order(kernel, modules):
-    """The files of the modules and of what they depend on, each once, in load order."""
+    """The files of the modules and of what they depend on, each once with its parameters, in load order.
+
+    A module that is given as a file takes the place of the kernel's of that name.
+    """
     files = {}
-    for module in [*NEEDED, *WELCOME, *modules]:
-        command = ["modprobe", "-d", kernel.base, "-S", kernel.release, "--show-depends", module]
+    for wanted in [*NEEDED, *WELCOME, *modules]:
+        given = pathlib.Path(wanted) if "/" in wanted else None
+        module = given.stem if given else wanted
+        command = ["modprobe", "-d", kernel.base, "-S", kernel.release, "--show-depends", *module.split()]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             if module in WELCOME:
                 continue
-            raise Unavailable(f"kernel {kernel.release} has no module {module}")
+            raise Unavailable(f"kernel {kernel.release} has no module {module.split()[0]}")
         for line in done.stdout.splitlines():
             how, _, file = line.strip().partition(" ")
             if how == "insmod":
-                files[pathlib.Path(file.split()[0])] = None
-    return list(files)
+                name, _, parameters = file.strip().partition(" ")
+                path = pathlib.Path(name)
+                chosen = given if given and path.name.split(".")[0] == module else path
+                files[chosen] = parameters.strip() or files.get(chosen, "")
+    return files
 
 
 def plain(file):
@@ -51,10 +59,10 @@ def build(kernel, modules, target):
         shutil.copy(INIT, tree / "init")
         (tree / "init").chmod(0o755)
         order = []
-        for file in load_order(kernel, modules):
+        for file, parameters in load_order(kernel, modules).items():
             content, module = plain(file)
             (tree / "modules" / module).write_bytes(content)
-            order.append(module)
+            order.append(f"{module} {parameters}".strip())
         (tree / "modules/order").write_text("".join(f"{module}\n" for module in order), encoding="utf-8")
         names = "".join(f"{path.relative_to(tree)}\n" for path in sorted(tree.rglob("*")))
         archive = subprocess.run(["cpio", "-o", "-H", "newc", "--quiet", "-R", "0:0"], cwd=tree, input=names.encode(), check=True, capture_output=True)

@@ -99,7 +99,7 @@ def main(words):
     running = commands.add_parser("run")
     running.add_argument("name", help="of the folder of results")
     running.add_argument("--kernel", choices=kernels.CHOICES, default="newest")
-    running.add_argument("--module", action="append", default=[], help="a kernel module to load besides what the machine needs")
+    running.add_argument("--module", action="append", default=[], help="a kernel module to load besides what the machine needs, with its parameters: 'vivid n_devs=2'")
     running.add_argument("--device", action="append", default=[], help="an argument of the emulator, as --device=-device --device=nvme,...")
     running.add_argument("--cpu", default="max", help="its processor (max)")
     running.add_argument("--kernel-word", action="append", default=[], help="one more word of its kernel's command line")

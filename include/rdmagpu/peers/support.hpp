@@ -19,6 +19,11 @@ enum class Refusal : std::uint8_t {
   Spent,       ///< The stream has run.
   UnknownSlot, ///< The SDK returned a slot that it did not have.
   OutOfMemory,
+  WrongFlow,   ///< A device that does not capture, or put out, or stream at all.
+  WrongFormat, ///< Not the one that was asked for.
+  ManyPlanes,  ///< A frame in pieces; a slot holds it in one.
+  TooFewSlots, ///< For the device's driver.
+  DataOffset,  ///< A frame that does not begin where its slot does.
 };
 
 /// An Error of Origin::Library. `call` is static text.
@@ -28,6 +33,11 @@ RDMAGPU_API Error refusal(const char* call, Refusal, std::uint64_t asked = 0,
 /// What an SDK says that has no Origin of its own; static text, and never kind None.
 RDMAGPU_API Error peerError(const char* call, std::int64_t code, const char* codeName = "",
                             Errc kind = Errc::Internal) noexcept;
+
+/// What the operating system says to a peer's glue that calls it: an Error of Origin::Os. `call` is static
+/// text, `code` an errno value.
+RDMAGPU_API Error systemError(const char* call, int code, std::uint64_t asked = 0,
+                              std::uint64_t limit = 0) noexcept;
 
 /// Tells the log sink what a destructor cannot return.
 RDMAGPU_API void reportFailure(const Error&) noexcept;

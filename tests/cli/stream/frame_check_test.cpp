@@ -102,5 +102,64 @@ TEST_F(FrameCheckTest, AnUncheckedFrameLeavesNothingToBeStaleAgainst) {
   EXPECT_EQ(sampled.counts().stale, 0U);
 }
 
+/// Frames that are compared where they lie, and brought here only when they are wrong.
+class HashCheckTest : public FrameCheckTest {
+protected:
+  void put(std::uint64_t sequence, std::uint32_t slot, const std::string& found, const std::string& later) {
+    check.checkHash(sequence, slot, hashOf(test::bytes(found)), test::bytes(memory), [&] {
+      ++reads;
+      memory = later;
+      return true;
+    });
+  }
+  void put(std::uint64_t sequence, std::uint32_t slot, const std::string& found) {
+    put(sequence, slot, found, found);
+  }
+
+  std::string memory = std::string(frameBytes, '-');
+  int reads{};
+};
+
+TEST_F(HashCheckTest, RightFramesAreNotRead) {
+  put(0, 0, frame(0));
+  put(1, 1, frame(1));
+  EXPECT_EQ(counts().checked, 2U);
+  EXPECT_EQ(counts().mismatches, 0U);
+  EXPECT_EQ(reads, 0);
+}
+
+TEST_F(HashCheckTest, AWrongByteIsFoundWhereItIs) {
+  std::string wrong = frame(5);
+  wrong[1234] = '?';
+  put(5, 3, wrong);
+  ASSERT_EQ(counts().first.size(), 1U);
+  EXPECT_EQ(counts().first[0].offset, 1234U);
+  EXPECT_EQ(counts().first[0].damage, Damage::Other);
+}
+
+TEST_F(HashCheckTest, TheFrameBeforeInTheSlotIsStale) {
+  put(0, 2, frame(0));
+  put(4, 2, frame(0));
+  EXPECT_EQ(counts().stale, 1U);
+}
+
+TEST_F(HashCheckTest, WhatIsRightOnceItIsReadIsLate) {
+  put(1, 0, frame(0), frame(1));
+  EXPECT_EQ(counts().late, 1U);
+}
+
+TEST_F(HashCheckTest, AFrameThatCannotBeReadIsAMismatchAllTheSame) {
+  check.checkHash(1, 0, 0, test::bytes(memory), [] { return false; });
+  ASSERT_EQ(counts().mismatches, 1U);
+  EXPECT_EQ(counts().first[0].offset, 0U);
+  EXPECT_EQ(counts().first[0].damage, Damage::Other);
+}
+
+TEST_F(HashCheckTest, AFrameThatIsNotCheckedIsTaken) {
+  FrameCheck none{*feed, {.kind = CheckMode::Kind::None}, slots};
+  none.check(0, 0, {}, {});
+  EXPECT_EQ(none.counts().checked, 0U);
+}
+
 } // namespace
 } // namespace rdmagpu::cli

@@ -5,6 +5,8 @@
 #include "stream/report.hpp"
 #include "support.hpp"
 
+#include <rdmagpu/checksum.hpp>
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -33,11 +35,12 @@ StreamSlots makeSlots() {
   return *std::move(made);
 }
 
-/// Both directions, with frames from a reader and from memory.
+/// Both directions, with frames from a reader and from memory, compared here or where they lie.
 struct Way {
   const char* name;
   StreamEnd (*run)(const StreamParts&);
   bool preload;
+  bool inPlace{};
 };
 
 class Run : public testing::TestWithParam<Way> {
@@ -45,16 +48,18 @@ protected:
   StreamEnd stream(Misbehaviour how = Misbehaviour::None, std::uint64_t at = 0,
                    std::size_t bytes = frameBytes, std::optional<InputError> failure = {}) {
     Letters reader(bytes, frameCount, std::move(failure));
+    const FrameHash hash = GetParam().inPlace ? checksum : hashOf;
     std::unique_ptr<FrameFeed> feed;
     if(GetParam().preload)
-      feed = *PreloadedFeed::load(reader, {}, 1, endless, frameCount);
+      feed = *PreloadedFeed::load(reader, {}, 1, endless, frameCount, {}, hash);
     else
-      feed = std::make_unique<ReadAheadFeed>(FrameSequence(reader, 1, endless), CheckMode{}, ring, stop);
+      feed = std::make_unique<ReadAheadFeed>(FrameSequence(reader, 1, endless), CheckMode{}, ring, stop,
+                                             CopyingGpu{}, hash);
     std::vector<PeerSlot> seen;
     for(std::size_t i = 0; i < slots; ++i)
       seen.push_back({buffer.handoff(i), buffer.slot(i).size});
     SoftwarePeer peer = *SoftwarePeer::make({.slots = seen, .misbehaviour = how, .misbehaveAt = at});
-    FrameCheck check(*feed, {}, slots);
+    FrameCheck check(*feed, {}, slots, hash);
     CopyQueue queue = *CopyQueue::make(buffer);
     StreamEnd end = GetParam().run({.buffer = buffer,
                                     .queue = queue,
@@ -63,6 +68,7 @@ protected:
                                     .peer = peer,
                                     .feed = *feed,
                                     .check = check,
+                                    .checksInPlace = GetParam().inPlace,
                                     .tally = tally,
                                     .stop = stop,
                                     .slots = shared});
@@ -135,12 +141,15 @@ TEST_P(Run, TheStopFlagEndsItWithoutAFailure) {
 INSTANTIATE_TEST_SUITE_P(Ways, Run,
                          testing::Values(Way{"Capture", runCapture, false},
                                          Way{"CapturePreloaded", runCapture, true},
+                                         Way{"CaptureInPlace", runCapture, false, true},
+                                         Way{"CapturePreloadedInPlace", runCapture, true, true},
                                          Way{"Playout", runPlayout, false},
                                          Way{"PlayoutPreloaded", runPlayout, true}),
                          [](const auto& way) { return way.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(Ways, ReadingRun,
                          testing::Values(Way{"Capture", runCapture, false},
+                                         Way{"CaptureInPlace", runCapture, false, true},
                                          Way{"Playout", runPlayout, false}),
                          [](const auto& way) { return way.param.name; });
 

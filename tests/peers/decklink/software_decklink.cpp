@@ -205,6 +205,7 @@ private:
   void run() {
     std::deque<IDeckLinkVideoBuffer*> waiting;
     std::deque<Frame*> held;
+    std::uint64_t silentFrame = card().config.silentFrame;
     for(std::uint64_t n = 0; m_running; ++n) {
       std::this_thread::sleep_for(card().config.period);
       IDeckLinkVideoBuffer* next{};
@@ -214,7 +215,9 @@ private:
         ++card().lost;
         continue;
       }
-      fill(*waiting.front(), n);
+      fill(*waiting.front(), n, n < silentFrame);
+      if(n >= silentFrame)
+        silentFrame = UINT64_MAX;
       held.push_back(new Frame{waiting.front()});
       waiting.pop_front();
       m_callback->VideoInputFrameArrived(held.back(), nullptr);
@@ -232,14 +235,14 @@ private:
     held.pop_front();
   }
 
-  static void fill(IDeckLinkVideoBuffer& buffer, std::uint64_t n) {
+  static void fill(IDeckLinkVideoBuffer& buffer, std::uint64_t n, bool write) {
     const std::size_t bytes = std::size_t{card().config.rowBytes} * card().config.height;
     void* data{};
     uint64_t size{};
     if(buffer.StartAccess(bmdBufferAccessWrite) != S_OK || buffer.GetBytes(&data) != S_OK ||
        buffer.GetSize(&size) != S_OK || size < bytes)
       return broken("AllocateVideoBuffer: the buffer is too small, or cannot be accessed");
-    if(n != card().config.silentFrame)
+    if(write)
       std::memcpy(data, frameOf(n, bytes).data(), bytes);
     buffer.EndAccess(bmdBufferAccessWrite);
   }

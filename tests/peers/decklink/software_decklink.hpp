@@ -18,10 +18,10 @@ struct CardConfig {
   bool present{true};
   std::uint32_t rowBytes{400};
   std::uint32_t height{250};
-  std::size_t prefetch{2};                  ///< Buffers that it asks for beforehand.
-  std::size_t held{};                       ///< Frames that it lets go of so many frames later.
-  std::chrono::microseconds period{500};    ///< From frame to frame.
-  std::uint64_t silentFrame = UINT64_MAX;   ///< Announced, but never written.
+  std::size_t prefetch{2};                ///< Buffers that it asks for beforehand.
+  std::size_t held{};                     ///< Frames that it lets go of so many frames later.
+  std::chrono::microseconds period{500};  ///< From frame to frame.
+  std::uint64_t silentFrame = UINT64_MAX; ///< The first from this number on that has a buffer is not written.
   std::map<std::string, HRESULT> failing{}; ///< These calls answer that.
 };
 

@@ -41,6 +41,9 @@ struct State {
   std::vector<std::unique_ptr<ibv_qp>> pairs;
   std::map<std::uint32_t, std::uint32_t> connections; ///< From each pair's number to the other's.
   std::vector<ibv_wc> completions;
+  std::size_t lists{};
+  std::size_t opened{};
+  std::size_t allocated{}; ///< Domains.
 };
 
 State& state() {
@@ -122,6 +125,19 @@ int checkDmaBuf(int fd, std::uint64_t offset, std::size_t bytes, ino_t& node) {
   return offset + bytes > static_cast<std::uint64_t>(facts.st_size) ? EINVAL : 0;
 }
 
+/// Null where that cannot be done.
+std::byte* mapDmaBuf(int fd, std::uint64_t offset, std::size_t bytes) {
+  const std::uint64_t into = offset % page;
+  void* mapped =
+      mmap(nullptr, bytes + into, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset - into));
+  return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped) + into;
+}
+
+void unmapDmaBuf(const Registration& one) {
+  if(one.dmaBuf && one.reached)
+    munmap(one.reached - one.offset % page, one.bytes + one.offset % page);
+}
+
 /// The bytes that a key gives access to at an address; null where it does not.
 std::byte* reach(std::uint32_t ibv_mr::*key, std::uint32_t value, std::uint64_t address, std::size_t bytes,
                  unsigned access) {
@@ -129,8 +145,8 @@ std::byte* reach(std::uint32_t ibv_mr::*key, std::uint32_t value, std::uint64_t 
   for(std::size_t i = 0; i < s.regions.size(); ++i) {
     const Registration& one = s.registrations[i];
     const bool within = address >= one.iova && address + bytes <= one.iova + one.bytes;
-    if((*s.regions[i]).*key == value && within && (one.access & access) == access && one.address)
-      return reinterpret_cast<std::byte*>(one.address + (address - one.iova));
+    if((*s.regions[i]).*key == value && within && (one.access & access) == access && one.reached)
+      return one.reached + (address - one.iova);
   }
   return nullptr;
 }
@@ -162,6 +178,8 @@ ibv_wc_status transfer(const ibv_qp& sender, const ibv_send_wr& request) {
     return IBV_WC_REM_ACCESS_ERR;
   if(!isWrite && !state().nic.readsArrive)
     return IBV_WC_REM_OP_ERR;
+  if(!state().nic.bytesMove)
+    return IBV_WC_SUCCESS;
   std::memcpy(isWrite ? remote : local, isWrite ? local : remote, own.length);
   return IBV_WC_SUCCESS;
 }
@@ -222,7 +240,13 @@ ibv_mr* registerPages(const char* call, ibv_pd* pd, void* address, std::size_t b
     code = checkPages(at, bytes, access);
   if(code)
     return fail(code);
-  return add({.call = call, .domain = pd, .address = at, .iova = iova, .bytes = bytes, .access = access},
+  return add({.call = call,
+              .domain = pd,
+              .address = at,
+              .iova = iova,
+              .bytes = bytes,
+              .access = access,
+              .reached = isDevice(at, bytes) ? nullptr : static_cast<std::byte*>(address)},
              address);
 }
 
@@ -247,7 +271,8 @@ ibv_mr* registerDmaBuf(const char* call, int refusal, ibv_pd* pd, std::uint64_t 
               .iova = iova,
               .bytes = bytes,
               .access = bits,
-              .dmaBuf = node},
+              .dmaBuf = node,
+              .reached = mapDmaBuf(fd, offset, bytes)},
              reinterpret_cast<void*>(offset)); // as rdma-core does
 }
 
@@ -269,6 +294,7 @@ void reset(const Nic& nic) {
   s.queues.clear();
   s.pairs.clear();
   s.completions.clear();
+  s.lists = s.opened = s.allocated = 0;
   s.context.ops.post_send = &postSend;
   s.context.ops.poll_cq = &pollQueue;
   s.device.transport_type = nic.iWarp ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
@@ -278,6 +304,7 @@ void reset(const Nic& nic) {
 ibv_pd* domain() { return &state().domains[0]; }
 ibv_pd* otherDomain() { return &state().domains[1]; }
 std::size_t liveQueues() { return state().queues.size() + state().pairs.size(); }
+std::size_t liveDevices() { return state().lists + state().opened + state().allocated; }
 const std::vector<Registration>& live() { return state().registrations; }
 void deviceMemory(std::uint64_t address, std::size_t bytes) { state().devices[address] = bytes; }
 void watch(std::weak_ptr<const void> memory) { state().watched.push_back(std::move(memory)); }
@@ -338,9 +365,56 @@ int ibv_dereg_mr(ibv_mr* region) {
   if(record->address && !isDevice(record->address, record->bytes) &&
      !isMapped(record->address, record->bytes))
     s.violations.emplace_back("deregistered after the pages were unmapped");
+  unmapDmaBuf(*record);
   s.registrations.erase(record);
   s.regions.erase(found);
   return 0;
+}
+
+#undef ibv_get_device_list
+
+ibv_device** ibv_get_device_list(int* count) {
+  if((errno = enter("ibv_get_device_list")))
+    return nullptr;
+  ++state().lists;
+  *count = state().nic.there ? 1 : 0;
+  return new ibv_device* [2] { state().nic.there ? &state().device : nullptr, nullptr };
+}
+
+void ibv_free_device_list(ibv_device** list) {
+  --state().lists;
+  delete[] list;
+}
+
+const char* ibv_get_device_name(ibv_device* device) { return device->name; }
+
+ibv_context* ibv_open_device(ibv_device*) {
+  if((errno = enter("ibv_open_device")))
+    return nullptr;
+  ++state().opened;
+  return &state().context;
+}
+
+int ibv_close_device(ibv_context*) {
+  if(state().allocated != 0)
+    state().violations.emplace_back("closed a device whose domain is there");
+  --state().opened;
+  errno = enter("ibv_close_device");
+  return errno ? -1 : 0;
+}
+
+ibv_pd* ibv_alloc_pd(ibv_context*) {
+  if((errno = enter("ibv_alloc_pd")))
+    return nullptr;
+  ++state().allocated;
+  return &state().domains[0];
+}
+
+int ibv_dealloc_pd(ibv_pd*) {
+  if(!state().regions.empty() || !state().pairs.empty())
+    state().violations.emplace_back("freed a domain that is used");
+  --state().allocated;
+  return enter("ibv_dealloc_pd");
 }
 
 int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
@@ -356,6 +430,7 @@ int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
 #undef ibv_query_port
 
 int ibv_query_port(ibv_context*, std::uint8_t port, _compat_ibv_port_attr* compatible) {
+  const std::lock_guard lock{state().mutex};
   auto* attributes = reinterpret_cast<ibv_port_attr*>(compatible); // as verbs.h passes it
   if(port != 1)
     return EINVAL;
@@ -370,6 +445,7 @@ int ibv_query_port(ibv_context*, std::uint8_t port, _compat_ibv_port_attr* compa
 
 int _ibv_query_gid_ex(ibv_context*, std::uint32_t, std::uint32_t index, ibv_gid_entry* entry, std::uint32_t,
                       std::size_t) {
+  const std::lock_guard lock{state().mutex};
   if(index > 1)
     return ENODATA;
   entry->gid.raw[15] = static_cast<std::uint8_t>(index);
@@ -378,6 +454,7 @@ int _ibv_query_gid_ex(ibv_context*, std::uint32_t, std::uint32_t index, ibv_gid_
 }
 
 ibv_cq* ibv_create_cq(ibv_context* context, int, void*, ibv_comp_channel*, int) {
+  const std::lock_guard lock{state().mutex};
   if((errno = enter("ibv_create_cq")))
     return nullptr;
   state().queues.push_back(std::make_unique<ibv_cq>());
@@ -386,13 +463,17 @@ ibv_cq* ibv_create_cq(ibv_context* context, int, void*, ibv_comp_channel*, int) 
 }
 
 int ibv_destroy_cq(ibv_cq* queue) {
-  if(!state().pairs.empty())
-    state().violations.emplace_back("destroyed a queue that pairs use");
+  const std::lock_guard lock{state().mutex};
+  for(const auto& pair : state().pairs) {
+    if(pair->send_cq == queue)
+      state().violations.emplace_back("destroyed a queue that a pair uses");
+  }
   return static_cast<int>(std::erase_if(state().queues, [&](const auto& one) { return one.get() == queue; }) -
                           1);
 }
 
 ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* wanted) {
+  const std::lock_guard lock{state().mutex};
   if((errno = enter("ibv_create_qp")))
     return nullptr;
   auto pair = std::make_unique<ibv_qp>();
@@ -404,11 +485,13 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* wanted) {
 }
 
 int ibv_destroy_qp(ibv_qp* pair) {
+  const std::lock_guard lock{state().mutex};
   return static_cast<int>(std::erase_if(state().pairs, [&](const auto& one) { return one.get() == pair; }) -
                           1);
 }
 
 int ibv_modify_qp(ibv_qp* pair, ibv_qp_attr* wanted, int mask) {
+  const std::lock_guard lock{state().mutex};
   const ibv_qp_attr& w = *wanted;
   const bool inOrder = (w.qp_state == IBV_QPS_INIT && pair->state == IBV_QPS_RESET) ||
                        (w.qp_state == IBV_QPS_RTR && pair->state == IBV_QPS_INIT) ||

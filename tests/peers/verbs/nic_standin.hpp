@@ -23,10 +23,12 @@ struct Nic {
   int onDemandErrno = EOPNOTSUPP;
   std::uint64_t maxMrSize = ~std::uint64_t{};
   std::optional<std::uint64_t> memlock{};
-  int fork = 2; ///< IBV_FORK_UNNEEDED
+  int fork = 2;      ///< IBV_FORK_UNNEEDED
+  bool there = true; ///< Else the kernel has RDMA, and no device.
   bool portUp = true;
   bool ethernet = true;
   bool iWarp = false;
+  bool bytesMove = true;   ///< Else every transfer succeeds, and none does anything.
   bool readsArrive = true; ///< Else as behind a root complex that passes writes only.
 };
 
@@ -54,9 +56,12 @@ struct Registration {
   std::size_t bytes{};
   unsigned access{};
   ino_t dmaBuf{};
+  std::byte* reached{}; ///< Where the NIC finds the memory; null for what no CPU can address.
 };
 /// Queues and pairs that were created and not destroyed.
 std::size_t liveQueues();
+/// Devices and domains that were opened by name and not closed.
+std::size_t liveDevices();
 /// What is registered now, in that order.
 const std::vector<Registration>& live();
 

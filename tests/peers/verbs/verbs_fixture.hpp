@@ -54,6 +54,7 @@ protected:
   void TearDown() override {
     EXPECT_THAT(violations(), testing::IsEmpty());
     EXPECT_TRUE(live().empty());
+    EXPECT_EQ(liveDevices(), 0U);
   }
 };
 

@@ -70,6 +70,25 @@ TEST_F(VerbsLoopbacks, APathThatPassesWritesOnlyIsFoundOut) {
   EXPECT_THAT(report->readError.hints().front(), HasSubstr("writes pass and reads do not"));
 }
 
+TEST_F(VerbsLoopbacks, ThePortIsTold) {
+  const RdmaGpuBuffer buffer = makeBuffer();
+  {
+    const VerbsRegistration slots = registerOn(buffer);
+    const VerbsLoopback peer = loopbackOn(slots);
+    EXPECT_EQ(peer.port().device, "nic0");
+    EXPECT_EQ(peer.port().port, 1);
+    EXPECT_EQ(peer.port().gidIndex, 1U); // the first of RoCE v2
+    EXPECT_EQ(peer.port().gid, "::1");
+  }
+  Nic nic = mlx5();
+  nic.ethernet = false;
+  reset(nic);
+  const VerbsRegistration slots = registerOn(buffer);
+  const VerbsLoopback peer = loopbackOn(slots);
+  EXPECT_EQ(peer.port().gidIndex, std::nullopt);
+  EXPECT_EQ(peer.port().gid, "");
+}
+
 TEST_F(VerbsLoopbacks, WhatTheRegistrationForbidsIsTold) {
   const RdmaGpuBuffer buffer = makeBuffer();
   const VerbsRegistration slots = registerOn(buffer, {.access = Access::LocalWrite | Access::RemoteWrite});

@@ -1,4 +1,4 @@
-#include "verify_block.hpp"
+#include "verify/block.hpp"
 
 #include "human.hpp"
 #include "output.hpp"

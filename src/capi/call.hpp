@@ -1,0 +1,47 @@
+#pragma once
+#include <base/guarded.hpp>
+#include <capi/convert.hpp>
+#include <capi/structs.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace rdmagpu::capi {
+
+/// What a function of C returns, and tells in `to` if it can. An error that `to` has no room for is told by
+/// the number alone.
+inline int answer(const Result<void>& done, rdmagpu_error* to) noexcept {
+  const Error error = done ? Error{} : done.error();
+  if(to)
+    static_cast<void>(write(error.call, toC(error), to));
+  return static_cast<int>(error.kind);
+}
+
+/// Runs the body of a function that can fail, which returns a Result<void>.
+template <class Body>
+int run(const char* call, rdmagpu_error* error, Body body) noexcept {
+  return answer(guarded(call, [&]() -> Result<void> { return body(); }), error);
+}
+
+template <class... Pointers>
+Result<void> checkPointers(const char* call, const Pointers*... pointers) noexcept {
+  return (pointers && ...) ? Result<void>{} : libraryError(call, LibraryCode::PointerNull);
+}
+
+/// Runs the body of a function that creates an object, and returns a Result of what is to be in it.
+template <class Object, class Body>
+int create(const char* call, Object** object, rdmagpu_error* error, Body body) noexcept {
+  if(object)
+    *object = nullptr;
+  return run(call, error, [&]() -> Result<void> {
+    if(!object)
+      return libraryError(call, LibraryCode::PointerNull);
+    auto made = body();
+    if(!made)
+      return made.error();
+    *object = std::make_unique<Object>(Object{*std::move(made)}).release();
+    return {};
+  });
+}
+
+} // namespace rdmagpu::capi

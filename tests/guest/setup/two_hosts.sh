@@ -1,0 +1,24 @@
+#!/bin/sh
+# two_hosts.sh PROGRAM: rdmagpu verify between two network namespaces, with an RDMA device in each, over a veth pair.
+# Kernels before 7 cannot give an RDMA device to a namespace; that is told, and is no failure.
+set -eu
+program=$1
+rdma system set netns exclusive
+for host in 1 2; do ip netns add host$host; done
+ip link add veth1 netns host1 type veth peer name veth2 netns host2
+for host in 1 2; do
+  ip netns exec host$host ip addr add 10.97.0.$host/24 dev veth$host
+  ip netns exec host$host ip link set veth$host up mtu 4096
+  ip netns exec host$host ip link set lo up
+  ip netns exec host$host rdma link add nic$host type rxe netdev veth$host
+  if ! rdma dev set nic$host netns host$host; then
+    echo "this kernel gives no RDMA device to a network namespace"
+    exit 0
+  fi
+done
+sleep 2 # until the addresses are GIDs
+ip netns exec host2 timeout 40 "$program" verify --peer verbs:nic2 --listen &
+server=$!
+sleep 1
+ip netns exec host1 timeout 30 "$program" verify --peer verbs:nic1 --to 10.97.0.2 --slots 3 --bytes 300000
+wait "$server"

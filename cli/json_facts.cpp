@@ -35,6 +35,8 @@ Json toJson(const BufferFacts& facts) {
   json["bar1_bytes"] = facts.bar1Bytes;
   json["bar1_free_bytes"] = facts.bar1FreeBytes ? Json(*facts.bar1FreeBytes) : Json();
   json["bar1_slots"] = facts.bar1Slots ? Json(*facts.bar1Slots) : Json();
+  json["p2pmem_bytes"] = facts.p2pmemBytes;
+  json["p2pmem_free_bytes"] = facts.p2pmemFreeBytes;
   json["direct_for_gpu"] = name(facts.directForGpu);
   json["rdma_capable"] = name(facts.rdmaCapable);
   json["writes_need_flush"] = facts.writesNeedFlush;

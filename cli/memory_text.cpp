@@ -74,6 +74,21 @@ void addGpuFacts(Lines& lines, const BufferFacts& facts) {
                      facts.writesNeedFlush ? "need a flush to be seen" : "are seen in order");
 }
 
+void addP2pmemFacts(Lines& lines, const BufferFacts& facts) {
+  lines.emplace_back("p2pmem", fmt::format("{}, of which {} were free", bytesText(facts.p2pmemBytes),
+                                           bytesText(facts.p2pmemFreeBytes)));
+  lines.emplace_back("NUMA node", facts.numaNode < 0 ? "unknown" : fmt::format("{}", facts.numaNode));
+}
+
+void addMemoryFacts(Lines& lines, const BufferFacts& facts) {
+  if(facts.api == RdmaGpuApi::HostFallback)
+    addHostFacts(lines, facts);
+  else if(facts.api == RdmaGpuApi::PciP2p)
+    addP2pmemFacts(lines, facts);
+  else
+    addGpuFacts(lines, facts);
+}
+
 const char* agentText(Agent agent) {
   switch(agent) {
   case Agent::None:
@@ -102,7 +117,7 @@ std::vector<std::pair<std::string, std::string>> memoryFacts(const RdmaGpuBuffer
               {"committed", bytesText(facts.committedBytes)},
               {"resident", bytesText(facts.residentBytes)},
               {"pages", pagesText(facts)}};
-  facts.api == RdmaGpuApi::HostFallback ? addHostFacts(lines, facts) : addGpuFacts(lines, facts);
+  addMemoryFacts(lines, facts);
   lines.emplace_back("direct for GPU", directText(facts.directForGpu));
   lines.emplace_back("RDMA capable",
                      facts.rdmaCapable == Answer::Unknown ? "no driver to ask" : name(facts.rdmaCapable));
@@ -123,10 +138,11 @@ std::optional<std::string> ringText(const BufferFacts& facts) {
 
 std::string memoryLine(const BufferFacts& facts) {
   const bool cuda = facts.cudaMemory != CudaMemory::Auto;
+  const bool p2p = facts.api == RdmaGpuApi::PciP2p;
   std::string text = fmt::format("{}{}{}, {} slots of {} bytes", name(facts.api), cuda ? " " : "",
                                  cuda ? name(facts.cudaMemory) : "", facts.slotCount, facts.slotStride);
   if(facts.api != RdmaGpuApi::HostFallback)
-    return text + fmt::format(" on {}", facts.device);
+    return text + fmt::format(" on {}{}", facts.device, p2p && facts.pci ? ", " + facts.pci->text() : "");
   text += facts.memfd ? ", memfd" : ", anonymous";
   if(facts.hugePageBytes != 0)
     text += fmt::format(", {} bytes in huge pages", facts.hugePageBytes);
@@ -135,7 +151,9 @@ std::string memoryLine(const BufferFacts& facts) {
   return text;
 }
 
-bool onGpu(const BufferFacts& memory) noexcept { return memory.api != RdmaGpuApi::HostFallback; }
+bool onGpu(const BufferFacts& memory) noexcept {
+  return memory.api != RdmaGpuApi::HostFallback && memory.api != RdmaGpuApi::PciP2p;
+}
 
 Agent moverOf(const BufferFacts& memory) {
   const bool standin = memory.device.starts_with("rdmagpu software device");

@@ -124,11 +124,12 @@ Expected<PeerOption> parsePeer(const std::string& text) {
     return parseSoftwarePeer(text, std::string_view(text).substr(trickyPeer.size()));
   if(text.starts_with(nicPeer))
     return parseNic(text, std::string_view(text).substr(nicPeer.size()));
-  for(const std::string_view kind : {"v4l2:", "block:"}) {
-    if(text.starts_with(kind))
-      return PeerOption{.text = text, .present = false};
-  }
-  return badValue(fmt::format("{} is no peer: it is software, or verbs:DEVICE", quote(text)));
+  constexpr std::string_view blockPeer = "block:";
+  if(text.starts_with(blockPeer) && text.size() > blockPeer.size())
+    return PeerOption{.text = text, .block = text.substr(blockPeer.size())};
+  if(text.starts_with("v4l2:"))
+    return PeerOption{.text = text, .present = false};
+  return badValue(fmt::format("{} is no peer: it is software, verbs:DEVICE or block:PATH", quote(text)));
 }
 
 Failure absentPeer(const char* command, const PeerOption& peer, const char* present) {
@@ -224,9 +225,12 @@ void addPeer(CLI::App& app, PeerOption& peer) {
           fmt::format("{}: only stream can be told that its peer does something wrong", quote(text)));
     return parsed;
   };
-  addParsed(app, "--peer", peer, parse,
-            "The device on the other side of the slots: software (the default), which runs on the CPU; or "
-            "verbs:DEVICE[:PORT], an RDMA NIC such as verbs:mlx5_0, by its own transfers")
+  addParsed(
+      app, "--peer", peer, parse,
+      "The device on the other side of the slots: software (the default), which runs on the CPU; or "
+      "verbs:DEVICE[:PORT], an RDMA NIC such as verbs:mlx5_0, by its own transfers; or block:PATH, a block "
+      "device such as block:/dev/nvme0n1, whose own DMA engine fills the slots with what it holds, to be "
+      "compared: it is only read, unless --overwrite is given")
       ->type_name("PEER");
 }
 

@@ -52,6 +52,7 @@ struct PeerOption {
   std::string text{"software"};
   bool present{true};             ///< False: a kind that is known and that nothing here has.
   std::optional<NicOption> nic{}; ///< Of "verbs:DEVICE".
+  std::string block{};            ///< Of "block:PATH": the path.
   Misbehaviour misbehaviour{};
   std::uint64_t misbehaveAt{};
 };

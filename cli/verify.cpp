@@ -4,6 +4,7 @@
 #include "memory_text.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "verify/block.hpp"
 #include "verify/nic.hpp"
 #include "verify/report.hpp"
 #include "verify/verify_options.hpp"
@@ -19,30 +20,62 @@
 namespace rdmagpu::cli {
 namespace {
 
-/// Proves the slots and prints what came of it.
-int prove(const VerifyOptions& options, const RdmaGpuBuffer& buffer, Nic* nic) {
-  if(nic) {
-    if(const auto refused = nic->attach(buffer))
-      return fail("verify", options.json, *refused);
-  }
-  auto report = nic ? verify(buffer, nic->peer()) : verify(buffer);
+/// What a peer did, and who it was.
+struct Outcome {
+  VerifyReport report;
+  PeerFacts peer;
+  std::optional<BlockPeer> block{}; ///< The report has its name.
+};
+using Proven = std::variant<Outcome, Failure>;
+
+Failure notDone(const Error& error) { return failureOf(error, verifyConfigOptions); }
+
+Proven proveSoftware(const RdmaGpuBuffer& buffer) {
+  auto report = verify(buffer);
   if(!report)
-    return fail("verify", options.json, failureOf(report.error(), verifyConfigOptions));
-  if(nic) {
-    report->proof.registered = Answer::Yes;
-    if(const auto untold = nic->finish(*report))
-      return fail("verify", options.json, *untold);
-  }
+    return notDone(report.error());
   if(report->proof.by == Agent::CopyEngine)
     report->proof.by = moverOf(buffer.facts()); // a software device has none
-  const auto failure = failureOf(*report, nic != nullptr);
+  return Outcome{.report = *std::move(report), .peer = softwareFacts(buffer.facts())};
+}
+
+Proven proveNic(const RdmaGpuBuffer& buffer, Nic& nic) {
+  if(auto refused = nic.attach(buffer))
+    return *std::move(refused);
+  auto report = verify(buffer, nic.peer());
+  if(!report)
+    return notDone(report.error());
+  report->proof.registered = Answer::Yes;
+  if(auto untold = nic.finish(*report))
+    return *std::move(untold);
+  const PeerFacts facts = factsOf(nic.facts(), report->proof.by);
+  return Outcome{.report = *std::move(report), .peer = facts};
+}
+
+Proven proveBlock(const RdmaGpuBuffer& buffer, const VerifyOptions& options) {
+  auto peer = openBlockPeer(buffer, options.peer.block, options.overwrite);
+  if(!peer)
+    return notDone(peer.error());
+  auto report = verify(buffer, *peer);
+  if(!report)
+    return notDone(report.error());
+  const PeerFacts facts{.mover = blockMover(*peer), .hints = lostBytesHints(buffer.facts())};
+  return Outcome{.report = *std::move(report), .peer = facts, .block = *std::move(peer)};
+}
+
+int show(const VerifyOptions& options, const RdmaGpuBuffer& buffer, const Proven& proven) {
+  if(const Failure* failed = std::get_if<Failure>(&proven))
+    return fail("verify", options.json, *failed);
+  const Outcome& outcome = *std::get_if<Outcome>(&proven);
+  const auto failure = failureOf(outcome.report, outcome.peer);
   if(failure)
     printFailure("verify", *failure);
   const int exitCode = failure ? exitNo : exitDone;
-  const std::optional<NicFacts> facts = nic ? std::optional{nic->facts()} : std::nullopt;
   if(!options.json)
-    return finishWith(toText(*report, buffer.facts(), facts), "verify", exitCode);
-  Json json = toJson(*report, buffer.backend(), facts);
+    return finishWith(toText(outcome.report, buffer.facts(), outcome.peer), "verify", exitCode);
+  Json json = toJson(outcome.report, buffer.backend(), outcome.peer);
+  if(outcome.block)
+    addBlockPeer(json, *outcome.block, buffer.slot(0).size);
   if(failure)
     json["error"] = toJson(*failure);
   return finishWith(jsonText(json), "verify", exitCode);
@@ -69,6 +102,8 @@ int serve(const VerifyOptions& options, Nic& nic) {
 const char* contradiction(const VerifyOptions& options) {
   if((options.gid || options.to || options.listen) && !options.peer.nic)
     return "--gid, --to and --listen are for --peer verbs:DEVICE";
+  if(options.overwrite && options.peer.block.empty())
+    return "--overwrite: only --peer block:PATH has something to overwrite";
   if(options.to && options.listen)
     return "--to and --listen do not go together: the slots are on the host that says --to";
   return nullptr;
@@ -78,7 +113,8 @@ int runVerify(const VerifyOptions& options) {
   if(const char* wrong = contradiction(options))
     return fail("verify", options.json, usageFailure("verify", wrong), exitUsage);
   if(!options.peer.present)
-    return fail("verify", options.json, absentPeer("verify", options.peer, "software and verbs:DEVICE"));
+    return fail("verify", options.json,
+                absentPeer("verify", options.peer, "software, verbs:DEVICE and block:PATH"));
   std::unique_ptr<Nic> nic;
   if(options.peer.nic) {
     auto opened = Nic::open(options);
@@ -89,7 +125,7 @@ int runVerify(const VerifyOptions& options) {
   if(options.listen)
     return serve(options, *nic);
   RdmaGpuBufferConfig config = options.buffer.config();
-  if(!nic) // what a peer on the CPU can reach
+  if(!nic) // what a peer on the CPU, and the kernel for its drives, can reach
     config.accepts = {HandoffKind::HostPointer, HandoffKind::PciMapping};
   const auto buffer = RdmaGpuBuffer::make(config);
   if(!buffer)
@@ -97,7 +133,10 @@ int runVerify(const VerifyOptions& options) {
         "verify", options.json,
         allocationFailure(buffer.error(), options.buffer.api, options.buffer.slots, verifyConfigOptions));
   noteUnusedGpu("verify", options.buffer.gpu, *buffer);
-  return prove(options, *buffer, nic.get());
+  if(nic)
+    return show(options, *buffer, proveNic(*buffer, *nic));
+  return show(options, *buffer,
+              options.peer.block.empty() ? proveSoftware(*buffer) : proveBlock(*buffer, options));
 }
 
 void addHosts(CLI::App& app, VerifyOptions& options) {
@@ -138,6 +177,10 @@ Command addVerify(CLI::App& program) {
   addPeer(*app, options->peer);
   addGid(*app, options->gid);
   addHosts(*app, *options);
+  app->add_flag(
+      "--overwrite", options->overwrite,
+      "block:PATH: have both directions proven; the first bytes of the device, as many as a slot has, "
+      "are lost. Refused where the device is in use");
   addApi(*app, options->buffer.api);
   addSlots(*app, options->buffer.slots);
   addBytes(*app, options->buffer.bytes);
@@ -149,7 +192,9 @@ Command addVerify(CLI::App& program) {
               "  rdmagpu verify --peer verbs:mlx5_0 --api cuda\n"
               "  rdmagpu verify --peer verbs:mlx5_0 --listen      (on host B)\n"
               "  rdmagpu verify --peer verbs:mlx5_0 --to B        (on host A)\n"
-              "Exit status: 0 both directions are proven, 1 they are not.");
+              "  rdmagpu verify --api pci-p2p --gpu 03:00.0 --peer block:/dev/nvme1n1\n"
+              "Exit status: 0 both directions are proven, or the one that a device can prove\n"
+              "which is only read; 1 they are not.");
   return {app, [options] { return runVerify(*options); }};
 }
 

@@ -54,7 +54,7 @@ _rdmagpu() {
     options="--help --pix --size --bytes --frames --preload --loop --api --slots --gpu --cuda-memory --pin-gpu
       --playout --staged --proof --rate --mode --peer --check --out --json"
     ;;
-  verify) options="--help --peer --gid --to --listen --api --slots --bytes --gpu --cuda-memory --json" ;;
+  verify) options="--help --peer --overwrite --gid --to --listen --api --slots --bytes --gpu --cuda-memory --json" ;;
   *) options="--help --version list alloc stream verify" ;;
   esac
   if [[ $command == stream && $current != -* ]]; then

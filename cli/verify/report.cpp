@@ -3,6 +3,7 @@
 #include "hints.hpp"
 #include "human.hpp"
 #include "memory_text.hpp"
+#include "verify/block.hpp"
 
 #include <fmt/core.h>
 
@@ -79,36 +80,34 @@ std::string pathText(const NicFacts& nic) {
   return text;
 }
 
-std::string moverText(const VerifyReport& report, const BufferFacts& facts,
-                      const std::optional<NicFacts>& nic) {
-  if(report.proof.by == Agent::None)
-    return "nothing was moved";
-  if(nic)
-    return fmt::format("RDMA of {}{}{}", nic->to.empty() ? "" : "the other host's NIC, through ", nic->device,
-                       report.proof.by == Agent::Device ? ""
-                                                        : ", a NIC in software: no hardware path is proven");
-  return fmt::format("{}: this proves rdmagpu's own plumbing, and no third-party device", moverName(facts));
-}
-
 } // namespace
 
-std::optional<Failure> failureOf(const VerifyReport& report, bool throughNic) {
+PeerFacts factsOf(const NicFacts& nic, Agent by) {
+  return {
+      .mover =
+          fmt::format("RDMA of {}{}{}", nic.to.empty() ? "" : "the other host's NIC, through ", nic.device,
+                      by == Agent::Device ? "" : ", a NIC in software: no hardware path is proven"),
+      .hints = {"Run it with '--peer software' too: where that is proven, look at the path between the NIC "
+                "and the memory with 'lspci -tv' and 'dmesg | grep -iE \"iommu|dmar|aer\"'."},
+      .nic = nic};
+}
+
+PeerFacts softwareFacts(const BufferFacts& facts) {
+  return {.mover = fmt::format("{}: this proves rdmagpu's own plumbing, and no third-party device",
+                               moverName(facts)),
+          .hints = {"Run it with '--api host' too: where that is proven, look at the GPU's own errors with "
+                    "'nvidia-smi -q -d ECC' and 'dmesg | grep -iE \"nvrm|xid\"'."}};
+}
+
+std::optional<Failure> failureOf(const VerifyReport& report, const PeerFacts& peer) {
   for(const Error& error : {report.writeError, report.readError}) {
-    if(error.kind != Errc::None)
+    if(error.kind != Errc::None && !isLeftOut(error))
       return cli::failureOf(error, verifyConfigOptions);
   }
-  if(report.write == Answer::Yes && report.read == Answer::Yes)
+  if(report.write == Answer::Yes && (report.read == Answer::Yes || isLeftOut(report.readError)))
     return {};
   constexpr std::size_t mostListed = 8;
-  constexpr const char* gpuHint = "Run it with '--api host' too: where that is proven, look at the GPU's own "
-                                  "errors with 'nvidia-smi -q -d ECC' "
-                                  "and 'dmesg | grep -iE \"nvrm|xid\"'.";
-  constexpr const char* nicHint = "Run it with '--peer software' too: where that is proven, look at the path "
-                                  "between the NIC and the memory with "
-                                  "'lspci -tv' and 'dmesg | grep -iE \"iommu|dmar|aer\"'.";
-  Failure failure{.kind = "Mismatch",
-                  .message = "the slots do not hold what was sent",
-                  .hints = {throughNic ? nicHint : gpuHint}};
+  Failure failure{.kind = "Mismatch", .message = "the slots do not hold what was sent", .hints = peer.hints};
   const std::size_t shown = std::min(report.failures.size(), mostListed);
   for(std::size_t i = 0; i < shown; ++i)
     failure.message += "\n  " + place(report.failures[i]);
@@ -117,7 +116,8 @@ std::optional<Failure> failureOf(const VerifyReport& report, bool throughNic) {
   return failure;
 }
 
-std::string toText(const VerifyReport& report, const BufferFacts& facts, const std::optional<NicFacts>& nic) {
+std::string toText(const VerifyReport& report, const BufferFacts& facts, const PeerFacts& peer) {
+  const std::optional<NicFacts>& nic = peer.nic;
   std::vector<std::pair<std::string, std::string>> lines{{"peer", report.peer}};
   if(nic) {
     lines.emplace_back("NIC", nicText(*nic));
@@ -130,18 +130,18 @@ std::string toText(const VerifyReport& report, const BufferFacts& facts, const s
                                                    verdict(report.write), report.slots)},
                              {"read", fmt::format("{} ({} slots -> peer, checked on the peer's side)",
                                                   verdict(report.read), report.slots)},
-                             {"moved by", moverText(report, facts, nic)},
+                             {"moved by", report.proof.by == Agent::None ? "nothing was moved" : peer.mover},
                              {"proof", proofText(report.proof)}});
   return factLines(lines);
 }
 
-Json toJson(const VerifyReport& report, RdmaGpuApi api, const std::optional<NicFacts>& nic) {
+Json toJson(const VerifyReport& report, RdmaGpuApi api, const PeerFacts& peer) {
   Json failures = Json::array();
   for(const VerifyFailure& failure : report.failures)
     failures.push_back(toJson(failure));
   return {{"api", name(api)},
           {"peer", report.peer},
-          {"nic", nic ? toJson(*nic) : Json()},
+          {"nic", peer.nic ? toJson(*peer.nic) : Json()},
           {"slots", report.slots},
           {"write", verdict(report.write)},
           {"read", verdict(report.read)},

@@ -8,15 +8,25 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace rdmagpu::cli {
 
-/// Empty when both directions are proven.
-std::optional<Failure> failureOf(const VerifyReport&, bool throughNic);
+/// What is to be said of a peer beside the report.
+struct PeerFacts {
+  std::string mover;              ///< Whose engine moves the bytes, and what that proves.
+  std::vector<std::string> hints; ///< For bytes that are lost although every transfer succeeded.
+  std::optional<NicFacts> nic{};  ///< Empty for any other peer.
+};
 
-/// `nic` is empty for the software peer.
-std::string toText(const VerifyReport&, const BufferFacts&, const std::optional<NicFacts>& nic);
-Json toJson(const VerifyReport&, RdmaGpuApi, const std::optional<NicFacts>& nic);
+/// Empty when each direction is proven that was not left out.
+std::optional<Failure> failureOf(const VerifyReport&, const PeerFacts&);
+std::string toText(const VerifyReport&, const BufferFacts&, const PeerFacts&);
+Json toJson(const VerifyReport&, RdmaGpuApi, const PeerFacts&);
+
+/// Of a NIC, once it has moved bytes; and of the peer on the CPU.
+PeerFacts factsOf(const NicFacts&, Agent by);
+PeerFacts softwareFacts(const BufferFacts&);
 
 /// Empty when the client has both directions proven.
 std::optional<Failure> failureOf(const NicService&);

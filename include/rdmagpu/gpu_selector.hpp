@@ -9,7 +9,8 @@ namespace rdmagpu {
 
 /// Which GPU to use. Empty: the backend's first. Several answers must name the same GPU; answers
 /// that contradict each other are InvalidArgument. One that is named and is not there is NotFound, under Auto
-/// too. Backends without a GPU do not read it.
+/// too. Backends without a GPU do not read it, but for PciP2p: there it names the device whose memory is
+/// used, by `pci`, or by `ordinal` among those that have peer-to-peer memory.
 struct GpuSelector {
   std::optional<int> ordinal;                    ///< The API's own numbering.
   std::optional<PciAddress> pci{};               ///< The same in every API.

@@ -20,7 +20,7 @@ struct RDMAGPU_API PciAddress {
   /// Reads "65:00.0" (domain 0) or "0000:65:00.0", in hexadecimal; anything else is nullopt.
   static std::optional<PciAddress> parse(std::string_view text) noexcept;
   std::string text() const;
-  auto operator<=>(const PciAddress&) const = default;
+  auto operator<=>(const PciAddress&) const = default; // NOLINT(modernize-use-nullptr): clang-tidy 14 errs
 };
 
 } // namespace rdmagpu

@@ -33,7 +33,7 @@ enum class RdmaGpuApi : std::uint8_t {
   Hip,          ///< ROCm device memory; gpuVA is a device pointer.
   LevelZero,    ///< Level Zero device memory; gpuVA is a device pointer.
   VulkanDmaBuf, ///< VK_EXT_external_memory_dma_buf; gpuVA is null, export instead.
-  PciP2p,       ///< Linux p2pdma memory of a PCI device; gpuVA is its CPU mapping.
+  PciP2p,       ///< Linux p2pdma memory of a PCI device; gpuVA is its CPU mapping. Never taken by Auto.
   Auto = 255,   ///< The best that works here; see RdmaGpuBuffer::selection().
 };
 
@@ -149,7 +149,7 @@ enum class PinnedBy : std::uint8_t { Nobody, Peer, Cuda, Hip, LevelZero };
 struct BufferFacts {
   RdmaGpuApi api{};
   std::string device{};            ///< The GPU's name; for host memory the machine's.
-  std::optional<PciAddress> pci{}; ///< Of the GPU; empty for host memory.
+  std::optional<PciAddress> pci{}; ///< Of the GPU or other device; empty for host memory.
   std::uint32_t slotCount{};
   std::size_t frameBytes{};     ///< As asked.
   std::size_t requestedBytes{}; ///< slotCount times frameBytes.
@@ -172,12 +172,15 @@ struct BufferFacts {
   /// How many slots of this stride that has room for, less a reserve of an eighth: through a small window
   /// peers reach a shallow ring only. Empty like bar1FreeBytes, and where no peer has to reach the memory.
   std::optional<std::uint32_t> bar1Slots{};
-  Answer directForGpu{};          ///< A GPU uses these very bytes. No: it must copy them into its own memory
-                                  ///< first. Unknown for host memory that no GPU's driver has pinned.
-  Answer rdmaCapable{};           ///< As the driver reports it; Unknown where there is none to ask.
-  bool writesNeedFlush{};         ///< A peer's writes are visible only after flushPeerWrites().
-  CudaMemory cudaMemory{};        ///< Cuda: the kind it is, never Auto.
-  Error cudaMemoryReason{};       ///< Cuda: why Auto took MemAlloc; kind None otherwise.
+  std::uint64_t p2pmemBytes{};     ///< PciP2p: the device's peer-to-peer memory, all of it.
+  std::uint64_t p2pmemFreeBytes{}; ///< Of it, before the creation.
+  Answer directForGpu{};           ///< A GPU uses these very bytes. No: it must copy them into its own memory
+                                   ///< first. Unknown for host memory that no GPU's driver has pinned.
+  Answer rdmaCapable{};            ///< As the driver reports it; Unknown where there is none to ask. PciP2p:
+                                   ///< whether the device's driver has published the memory to others.
+  bool writesNeedFlush{};          ///< A peer's writes are visible only after flushPeerWrites().
+  CudaMemory cudaMemory{};         ///< Cuda: the kind it is, never Auto.
+  Error cudaMemoryReason{};        ///< Cuda: why Auto took MemAlloc; kind None otherwise.
   Answer syncMemops{};            ///< Whether CUDA's synchronous copies and memsets of these slots end before
                                   ///< they return (SYNC_MEMOPS). Unknown: not a matter of this memory.
   Error syncMemopsError{};        ///< Why not; kind None when they do, or it was not tried.
@@ -220,10 +223,11 @@ public:
   const Error& error() const noexcept; ///< Of the last create(); kind None after success.
 
   /// How many slots of `config.frameBytes` fit the memory that is free now, less a reserve of an
-  /// eighth (no reserve of a pool of huge pages). make() refuses more unless `ignoreBudget` is set; on a GPU
-  /// whose BAR1 covers all of its memory it leaves that to the driver, which refuses what is not free.
-  /// What is free of a GPU's memory NVIDIA's management library tells; without it the context that is current
-  /// on that GPU, or its primary one where somebody has retained that, else all counts as free.
+  /// eighth (no reserve of a pool of huge pages, nor of PciP2p's memory, which must have them in one piece).
+  /// make() refuses more unless `ignoreBudget` is set; on a GPU whose BAR1 covers all of its memory it leaves
+  /// that to the driver, which refuses what is not free. What is free of a GPU's memory NVIDIA's management
+  /// library tells; without it the context that is current on that GPU, or its primary one where somebody has
+  /// retained that, else all counts as free.
   /// `slotCount` is not read. Under Auto the answer is that of the first backend that is available.
   static Result<std::uint32_t> maxSlots(const RdmaGpuBufferConfig& config);
 

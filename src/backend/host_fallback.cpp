@@ -1,3 +1,4 @@
+#include <backend/cpu_copies.hpp>
 #include <backend/cuda_host_pin.hpp>
 #include <backend/registry.hpp>
 #include <base/library_error.hpp>
@@ -14,25 +15,6 @@
 
 namespace rdmagpu::backend::host_fallback {
 namespace {
-
-/// Each copy is done when its call returns.
-class HostCopies final : public Copies {
-public:
-  explicit HostCopies(const Region& region) noexcept : m_region(region) {}
-
-  Result<void> upload(std::uint32_t, std::uint32_t, std::size_t offset,
-                      std::span<const std::byte> from) override {
-    return m_region.upload(offset, from);
-  }
-  Result<void> download(std::uint32_t, std::uint32_t, std::size_t offset, std::span<std::byte> to) override {
-    return m_region.download(offset, to);
-  }
-  Result<bool> isDone(std::uint32_t) const noexcept override { return true; }
-  Result<void> wait(std::uint32_t) const noexcept override { return {}; }
-
-private:
-  const Region& m_region;
-};
 
 class HostRegion final : public Region {
 public:
@@ -102,7 +84,7 @@ public:
   Result<std::unique_ptr<Copies>> openCopies(const CopiesRequest& request) const override {
     if(request.stream)
       return libraryError("CopyQueue::make", LibraryCode::StreamOfOtherGpu);
-    return std::unique_ptr<Copies>{std::make_unique<HostCopies>(*this)};
+    return std::unique_ptr<Copies>{std::make_unique<CpuCopies>(*this)};
   }
 
   void describe(BufferFacts& facts) const override {

@@ -19,11 +19,13 @@ namespace {
 std::optional<Error> unfit(const char* call, const backend::Backend& backend,
                            const RdmaGpuBufferConfig& config) {
   const Handoffs& accepted = config.accepts;
-  if(backend.api() == RdmaGpuApi::PciP2p ||
-     !(accepted.contains(backend.handoffKind()) || accepted.contains(HandoffKind::DmaBuf)))
+  if(!accepted.contains(backend.handoffKind()) && !accepted.contains(HandoffKind::DmaBuf))
     return libraryError(call, LibraryCode::PeerCannotAddress);
   return {};
 }
+
+/// Memory of whichever device happens to have some is nothing that Auto may guess at: it must be asked for.
+bool isForAuto(const backend::Backend& backend) noexcept { return backend.api() != RdmaGpuApi::PciP2p; }
 
 bool goesAsDmaBuf(const backend::Backend& backend, const RdmaGpuBufferConfig& config) noexcept {
   return config.api == RdmaGpuApi::Auto && !config.accepts.contains(backend.handoffKind());
@@ -212,6 +214,8 @@ Result<std::unique_ptr<BufferState>> build(const char* call, const RdmaGpuBuffer
 
   std::vector<Rejected> rejected;
   for(const backend::Backend* backend : *backends) {
+    if(!isForAuto(*backend))
+      continue;
     const auto mismatch = unfit(call, *backend, config);
     if(const auto gpu = mismatch ? checkGpu(*backend, config) : Result<void>{}; !gpu)
       return gpu.error();
@@ -240,6 +244,8 @@ Result<std::uint32_t> countSlotsThatFit(const char* call, const RdmaGpuBufferCon
     return checked.error();
   Error last = libraryError(call, LibraryCode::NoBackendFits);
   for(const backend::Backend* backend : *backends) {
+    if(config.api == RdmaGpuApi::Auto && !isForAuto(*backend))
+      continue;
     if(config.api == RdmaGpuApi::Auto && unfit(call, *backend, config)) {
       if(const auto gpu = checkGpu(*backend, config); !gpu)
         return gpu.error();

@@ -1,11 +1,11 @@
 #include <base/guarded.hpp>
 #include <base/library_error.hpp>
+#include <core/difference.hpp>
 #include <core/pattern.hpp>
 #include <core/verify.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace rdmagpu {
@@ -15,25 +15,8 @@ constexpr const char* call = "verify";
 /// What is copied and compared at a time. The peer's interface moves a slot in one go; ours need not.
 constexpr std::size_t chunkBytes = 1U << 20;
 
-/// How bytes differ from a pattern of which the first `sent` bytes were sent; the rest is poison.
-struct Difference {
-  std::size_t first{};
-  std::size_t wrong{};
-  bool untouched{true}; ///< All of them are poison.
-
-  void add(std::span<const std::byte> found, std::span<const std::byte> expected, std::size_t offset,
-           std::size_t sent) noexcept {
-    if(std::memcmp(found.data(), expected.data(), found.size()) == 0) {
-      untouched = untouched && offset >= sent;
-      return;
-    }
-    for(std::size_t i = 0; i < found.size(); ++i) {
-      untouched = untouched && found[i] == (offset + i < sent ? ~expected[i] : expected[i]);
-      if(found[i] != expected[i] && wrong++ == 0)
-        first = offset + i;
-    }
-  }
-};
+using core::atSlot;
+using core::Difference;
 
 struct SlotState {
   Difference stray;   ///< Found before the slot's own turn to be written.
@@ -82,11 +65,6 @@ private:
   std::vector<std::byte> m_found;
   VerifyReport m_report;
 };
-
-Error atSlot(Error error, std::uint32_t slot) noexcept {
-  error.slot = static_cast<std::int32_t>(slot);
-  return error;
-}
 
 Result<VerifyReport> Verification::run() {
   if(const auto done = provePeerWrites(); !done)
@@ -203,12 +181,7 @@ void Verification::judge(std::uint32_t slot, Direction direction, const Differen
   if(found.wrong == 0)
     return;
   answer(direction) = Answer::No;
-  m_report.failures.push_back({.slot = slot,
-                               .direction = direction,
-                               .offset = found.first,
-                               .wrongBytes = found.wrong,
-                               .untouched = found.untouched,
-                               .error = {}});
+  m_report.failures.push_back(found.asFailure(slot, direction));
 }
 
 } // namespace

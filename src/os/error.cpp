@@ -36,6 +36,7 @@ constexpr std::array codes{
     RDMAGPU_ERRNO(ENOTTY, Unsupported),
     RDMAGPU_ERRNO(EFBIG, OutOfMemory),
     RDMAGPU_ERRNO(ENOSPC, OutOfMemory),
+    RDMAGPU_ERRNO(EROFS, Permission),
     RDMAGPU_ERRNO(EPIPE, Lost),
     RDMAGPU_ERRNO(ENOSYS, Unsupported),
     RDMAGPU_ERRNO(EBADFD, InvalidArgument),
@@ -51,6 +52,7 @@ constexpr std::array codes{
     RDMAGPU_ERRNO(EADDRNOTAVAIL, InvalidArgument),
     RDMAGPU_ERRNO(ETIMEDOUT, Busy),
     RDMAGPU_ERRNO(EPROTONOSUPPORT, TooOld),
+    RDMAGPU_ERRNO(EREMOTEIO, Unsupported), // of direct I/O: the driver takes no peer-to-peer memory
     RDMAGPU_ERRNO(EHWPOISON, Lost),
     RDMAGPU_ERRNO(ENOBUFS, OutOfMemory),
     RDMAGPU_ERRNO(EMSGSIZE, InvalidArgument),

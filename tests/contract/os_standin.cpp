@@ -4,6 +4,7 @@
 #include <cstdarg>
 #include <cstdint>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/memfd.h>
 #include <linux/udmabuf.h>
 #include <map>
@@ -23,11 +24,12 @@ namespace {
 
 /// What the kernel may answer to each call for reasons outside of the caller's control.
 int plausibleErrno(std::string_view name) {
-  if(name == "memfd_create" || name == "open" || name == "open /dev/udmabuf" || name == "fcntl")
+  if(name == "memfd_create" || name == "open" || name.starts_with("open ") || name == "fcntl")
     return EMFILE;
   if(name == "mbind" || name == "get_mempolicy")
     return EPERM; // a container's seccomp profile
-  if(name == "close" || name == "read" || name == "lseek" || name == "fstat")
+  if(name == "close" || name == "read" || name == "lseek" || name == "fstat" || name.ends_with(" O_DIRECT") ||
+     name.starts_with("BLK"))
     return EIO;
   if(name == "sendmsg" || name == "recvmsg")
     return ENOBUFS;
@@ -47,6 +49,9 @@ struct State {
   bool udmabuf{};
   unsigned limitMegabytes{};
   std::set<int> udmabufDevices;
+  std::uintptr_t lostBegin{};
+  std::uintptr_t lostEnd{};
+  std::ptrdiff_t lostTo{};
 };
 
 State& state() {
@@ -68,6 +73,33 @@ bool fails(std::string_view name) {
   s.failed = name;
   errno = plausibleErrno(name);
   return true;
+}
+
+std::string_view nameOfOpen(std::string_view path, int flags) {
+  if(path == "/dev/udmabuf")
+    return "open /dev/udmabuf";
+  if(path.ends_with("/p2pmem/allocate") && (flags & O_ACCMODE) == O_RDWR)
+    return "open p2pmem/allocate";
+  return (flags & O_DIRECT) ? "open O_DIRECT" : "open";
+}
+
+std::string_view nameOfIoctl(unsigned long request) {
+  switch(request) {
+  case UDMABUF_CREATE:
+    return "UDMABUF_CREATE";
+  case BLKSSZGET:
+    return "BLKSSZGET";
+  case BLKGETSIZE64:
+    return "BLKGETSIZE64";
+  default:
+    return "";
+  }
+}
+
+bool isLost(const void* memory) {
+  const std::lock_guard lock{state().mutex};
+  const auto at = reinterpret_cast<std::uintptr_t>(memory);
+  return at >= state().lostBegin && at < state().lostEnd;
 }
 
 int acquired(int fd) {
@@ -108,6 +140,13 @@ int OsStandin::calls(const std::string& name) const {
   const std::lock_guard lock{state().mutex};
   const auto found = state().counts.find(name);
   return found == state().counts.end() ? 0 : found->second;
+}
+
+void OsStandin::loseDirect(const void* begin, std::size_t bytes, std::ptrdiff_t elsewhere) {
+  const std::lock_guard lock{state().mutex};
+  state().lostBegin = reinterpret_cast<std::uintptr_t>(begin);
+  state().lostEnd = state().lostBegin + bytes;
+  state().lostTo = elsewhere;
 }
 
 void OsStandin::softUdmabuf(bool present, unsigned limitMegabytes) {
@@ -166,6 +205,8 @@ long __real_syscall(long, ...);
 int __real_getrlimit(int, struct rlimit*);
 ssize_t __real_sendmsg(int, const msghdr*, int);
 ssize_t __real_recvmsg(int, msghdr*, int);
+ssize_t __real_pread(int, void*, size_t, off_t);
+ssize_t __real_pwrite(int, const void*, size_t, off_t);
 
 int __wrap_memfd_create(const char* name, unsigned flags) {
   return fails("memfd_create") ? -1 : acquired(__real_memfd_create(name, flags));
@@ -196,7 +237,7 @@ int __wrap_open(const char* path, int flags, ...) {
   const mode_t mode = (flags & O_CREAT) ? va_arg(arguments, mode_t) : 0;
   va_end(arguments);
   const std::string_view name = path;
-  if(fails(name == "/dev/udmabuf" ? "open /dev/udmabuf" : "open"))
+  if(fails(nameOfOpen(name, flags)))
     return -1;
   bool udmabuf{};
   unsigned limit{};
@@ -221,10 +262,10 @@ int __wrap_ioctl(int fd, unsigned long request, ...) {
   va_start(arguments, request);
   void* argument = va_arg(arguments, void*);
   va_end(arguments);
+  if(!nameOfIoctl(request).empty() && fails(nameOfIoctl(request)))
+    return -1;
   if(request != UDMABUF_CREATE)
     return __real_ioctl(fd, request, argument);
-  if(fails("UDMABUF_CREATE"))
-    return -1;
   bool soft{};
   {
     const std::lock_guard lock{state().mutex};
@@ -236,6 +277,28 @@ int __wrap_ioctl(int fd, unsigned long request, ...) {
 
 ssize_t __wrap_read(int fd, void* to, size_t bytes) {
   return fails("read") ? -1 : __real_read(fd, to, bytes);
+}
+
+ssize_t __wrap_pread(int fd, void* to, size_t bytes, off_t offset) {
+  if(fails("pread O_DIRECT"))
+    return -1;
+  if(!isLost(to))
+    return __real_pread(fd, to, bytes, offset);
+  const std::ptrdiff_t elsewhere = state().lostTo;
+  if(elsewhere == 0)
+    return static_cast<ssize_t>(bytes);
+  return __real_pread(fd, static_cast<char*>(to) + elsewhere, bytes, offset);
+}
+
+ssize_t __wrap_pwrite(int fd, const void* from, size_t bytes, off_t offset) {
+  if(fails("pwrite O_DIRECT"))
+    return -1;
+  if(!isLost(from))
+    return __real_pwrite(fd, from, bytes, offset);
+  void* zeros = __real_mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const ssize_t written = __real_pwrite(fd, zeros, bytes, offset);
+  __real_munmap(zeros, bytes);
+  return written;
 }
 
 int __wrap_close(int fd) {

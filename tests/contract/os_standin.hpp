@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <string>
 
 namespace rdmagpu::test {
@@ -22,6 +23,11 @@ public:
   void failNamed(const std::string& name, int code);
   /// How many calls of that name were made since failCall().
   int calls(const std::string& name) const;
+
+  /// Direct I/O of memory in that range moves other bytes than it says, as behind an IOMMU that refuses it:
+  /// what is read goes `elsewhere` bytes farther, or nowhere with 0; what is written are zeros. 0 bytes: no
+  /// longer.
+  void loseDirect(const void* begin, std::size_t bytes, std::ptrdiff_t elsewhere = 0);
 
   void softUdmabuf(bool present, unsigned limitMegabytes = 64);
 

@@ -20,10 +20,30 @@ def emulator():
     return command
 
 
-def arguments(kernel, initrd, out, devices):
+@dataclasses.dataclass
+class Machine:
+    """What is special of one machine."""
+
+    cpu: str = "max"
+    kernel_words: list = dataclasses.field(default_factory=list)  # of its kernel's command line
+    devices: list = dataclasses.field(default_factory=list)  # arguments of the emulator
+    traces: list = dataclasses.field(default_factory=list)  # events of the emulator's, to out/trace
+
+
+def drive(name, size, folder):
+    """The arguments for a drive of that name, for a device to take, with a file of zeros behind it."""
+    image = folder / f"{name}.img"
+    with open(image, "wb") as file:
+        file.truncate(size)
+    return ["-drive", f"file={image},if=none,id={name},format=raw"]
+
+
+def arguments(kernel, initrd, out, machine):
     """Two CPUs on two NUMA nodes, software emulation, no network: nothing leaves the machine but through `out`."""
+    special = " ".join(["", *machine.kernel_words])
+    traces = [word for event in machine.traces for word in ("-trace", event)]
     return [
-        *("-M", "q35", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2,sockets=2", "-m", "2G"),
+        *("-M", "q35", "-accel", "tcg,thread=multi", "-cpu", machine.cpu, "-smp", "2,sockets=2", "-m", "2G"),
         *("-object", "memory-backend-ram,id=memory0,size=1G", "-object", "memory-backend-ram,id=memory1,size=1G"),
         *("-numa", "node,cpus=0,memdev=memory0", "-numa", "node,cpus=1,memdev=memory1"),
         *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-serial", "stdio"),
@@ -32,8 +52,9 @@ def arguments(kernel, initrd, out, devices):
         *("-fsdev", f"local,id=out,path={out},security_model=none", "-device", "virtio-9p-pci,fsdev=out,mount_tag=out"),
         *("-kernel", kernel.image, "-initrd", str(initrd)),
         # A panic, or an oops, ends the machine at once. The rest spares what is slow or unsteady under emulation.
-        *("-append", f"console=ttyS0 quiet loglevel=1 panic=-1 oops=panic nokaslr mitigations=off random.trust_cpu=on tsc=unstable steps={STEPS}"),
-        *devices,
+        *("-append", f"console=ttyS0 quiet loglevel=1 panic=-1 oops=panic nokaslr mitigations=off random.trust_cpu=on tsc=unstable steps={STEPS}{special}"),
+        *(traces and [*traces, "-D", str(out / "trace")]),
+        *machine.devices,
     ]
 
 

@@ -97,6 +97,26 @@ class Machine(Folder):
         self.assertIn("step 1: did not end", text)
         self.assertEqual(self.boots(), 1)
 
+    def test_what_is_special_of_a_machine_goes_to_the_emulator(self):
+        words = ["--cpu=EPYC", "--kernel-word=a=b", "--drive=disk=2", "--trace=event", "--device=-device", "--device=x,drive=disk"]
+        self.run_with("print(*sys.argv, sep='|'); shell(); step(1, 0); end()", *words)
+        told = (self.root / "runs/job/console").read_text(encoding="utf-8").strip()
+        image = self.root / "runs/job.drives/disk.img"
+        self.assertIn("|-cpu|EPYC|", told)
+        self.assertIn(" a=b|", told)
+        self.assertIn(f"|-trace|event|-D|{self.root / 'runs/job/trace'}|", told)
+        self.assertTrue(told.endswith(f"|-drive|file={image},if=none,id=disk,format=raw|-device|x,drive=disk"), told)
+        self.assertEqual(image.stat().st_size, 2 << 20)
+
+    def test_a_check_afterwards_sees_the_results_and_can_fail(self):
+        good = "shell(); step(1, 0); (out / 'left').write_text('here'); end()"
+        status, text = self.run_with(good, "--check=echo it is $(cat $OUT/left)")
+        self.assertEqual((status, "it is here" in text), (0, True))
+        status, text = self.run_with(good, "--check=echo so it was; exit 3")
+        self.assertEqual((status, "so it was" in text, "check: exit status 3" in text), (1, True, True))
+        status, text = self.run_with("shell(); step(1, 1); end()", "--check=echo not run")
+        self.assertEqual((status, "not run\n" in text), (1, False))
+
     def test_an_end_without_results_fails(self):
         status, text = self.run_with("shell(); end()")
         self.assertEqual(status, 1)
@@ -208,6 +228,8 @@ class Kernels(Folder):
     def test_the_suites_are_those_of_the_distribution(self):
         self.assertEqual(kernels.suites("stable", "debian", "trixie"), ["trixie"])
         self.assertEqual(kernels.suites("newest", "debian", "trixie"), ["trixie-backports"])
+        self.assertEqual(kernels.suites("p2pdma", "debian", "bookworm"), ["trixie-backports"])
+        self.assertEqual(kernels.suites("p2pdma", "debian", "trixie"), ["trixie-backports"])
         for choice in kernels.CHOICES:
             self.assertEqual(kernels.suites(choice, "ubuntu", "noble"), ["noble", "noble-updates"])
 

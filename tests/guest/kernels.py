@@ -1,8 +1,9 @@
 """The distribution's kernels: resolved by name from their suites, downloaded and unpacked into a folder.
 
 apt is used with sources, lists and caches of its own, so nothing of another suite reaches the machine's apt.
-Two kernels are known: "stable" is the one of the machine's own release, "newest" that of its backports on
-Debian, and on Ubuntu, which has none, the same as "stable".
+Three kernels are known: "stable" is the one of the machine's own release, "newest" that of its backports on
+Debian, and on Ubuntu, which has none, the same as "stable". "p2pdma" is one with CONFIG_PCI_P2PDMA, which
+Debian sets from the backports of trixie on: those of trixie on a bookworm, else the same as "newest".
 """
 import dataclasses
 import json
@@ -13,7 +14,7 @@ import subprocess
 
 from unavailable import Unavailable
 
-CHOICES = ("stable", "newest")
+CHOICES = ("stable", "newest", "p2pdma")
 # A kernel is one package or several, whatever its version: these of what the suite's own package depends on.
 PART = re.compile(r"linux-(image|binary|modules|modules-extra|base)(-unsigned)?-[0-9]")
 META_PACKAGE = {"debian": "linux-image-amd64", "ubuntu": "linux-image-generic"}
@@ -41,6 +42,8 @@ def distribution(os_release="/etc/os-release"):
 def suites(choice, name, codename):
     if name == "ubuntu":
         return [codename, f"{codename}-updates"]
+    if choice == "p2pdma" and codename == "bookworm":
+        codename = "trixie"
     return [codename] if choice == "stable" else [f"{codename}-backports"]
 
 

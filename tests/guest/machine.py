@@ -11,6 +11,7 @@ import os
 import pathlib
 import platform
 import shutil
+import subprocess
 import sys
 
 import boot
@@ -47,6 +48,11 @@ def fetch(options):
     return 0
 
 
+def drive_size(text):
+    name, _, mib = text.partition("=")
+    return name, int(mib)
+
+
 def show(out, name):
     text = results.read(out, name).strip()
     if text:
@@ -60,9 +66,17 @@ def run(options):
     out = folder / options.name
     ramdisk = folder / f"{options.name}.initrd"
     initrd.build(kernel, options.module, ramdisk)
-    command = [boot.emulator(), *boot.arguments(kernel, ramdisk, out, options.device)]
+    images = folder / f"{options.name}.drives"
+    images.mkdir(exist_ok=True)
+    drives = [word for name, size in options.drive for word in boot.drive(name, size << 20, images)]
+    machine = boot.Machine(options.cpu, options.kernel_word, [*drives, *options.device], options.trace)
+    command = [boot.emulator(), *boot.arguments(kernel, ramdisk, out, machine)]
     ending = boot.boot(command, out, options.step, options.limit)
     told, wrong = results.judge(out, options.step, ending, options.limit)
+    if options.check and not wrong:
+        done = subprocess.run(options.check, shell=True, env={**os.environ, "OUT": str(out)}, capture_output=True, text=True)
+        told += (done.stdout + done.stderr).splitlines()
+        wrong += [f"check: exit status {done.returncode}: {options.check}"] if done.returncode else []
     print(*told, *ending.notes, sep="\n")
     if wrong:
         show(out, "console")
@@ -87,6 +101,11 @@ def main(words):
     running.add_argument("--kernel", choices=kernels.CHOICES, default="newest")
     running.add_argument("--module", action="append", default=[], help="a kernel module to load besides what the machine needs, with its parameters: 'vivid n_devs=2'")
     running.add_argument("--device", action="append", default=[], help="an argument of the emulator, as --device=-device --device=nvme,...")
+    running.add_argument("--cpu", default="max", help="its processor (max)")
+    running.add_argument("--kernel-word", action="append", default=[], help="one more word of its kernel's command line")
+    running.add_argument("--drive", action="append", default=[], type=drive_size, help="NAME=MIB: a drive for a device to name")
+    running.add_argument("--trace", action="append", default=[], help="an event of the emulator's, to be written to trace in the results")
+    running.add_argument("--check", help="a command for this machine's shell when all steps were good; OUT is the folder of results")
     running.add_argument("--step", action="append", required=True, help="a command for the shell in the machine")
     running.add_argument("--limit", type=float, default=120, help="seconds after which the machine is stopped (120)")
     running.set_defaults(act=run)

@@ -185,8 +185,8 @@ class Verify(ProgramTest):
         self.assertIn("no hardware path is proven", outcome.out)
 
     def test_a_peer_that_is_not_in_this_build(self):
-        outcome = run("verify", "--peer", "block:/dev/nvme0n1", "--json")
-        self.assertFails(outcome, 1, "verify has no peer 'block:/dev/nvme0n1' in this build", "software")
+        outcome = run("stream", "x", "--peer", "block:/dev/nvme0n1", "--json")
+        self.assertFails(outcome, 1, "stream has no peer 'block:/dev/nvme0n1' in this build", "software")
         self.assertEqual(outcome.json["error"]["kind"], "Unsupported")
 
     def test_a_nic_that_is_not_there(self):

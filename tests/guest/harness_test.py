@@ -167,6 +167,16 @@ class Machine(Folder):
         self.assertEqual(status, 1)
         self.assertIn("step 1: skipped Suite.Two: no huge pages", text)
 
+    def test_a_step_that_the_kernel_cannot_do_is_skipped_with_its_reason(self):
+        behaviour = "shell(); step(1, 77, 'trying\\nno namespaces\\n'); step(2, 0, ''); end()"
+        status, text = self.run_with(behaviour, steps=("a", "b"))
+        self.assertEqual(status, 77, text)
+        self.assertRegex(text, r"(?m)^step 1: a\n  skipped: no namespaces\nstep 2: b\n  done$")
+        self.assertRegex(text, r"(?m)^skipped: \S+: no namespaces$")
+        status, text = self.run_with(behaviour.replace("step(2, 0", "step(2, 1"), steps=("a", "b"))
+        self.assertEqual(status, 1, text)
+        self.assertNotRegex(text, r"(?m)^skipped")
+
     def test_without_an_emulator_it_is_skipped_with_the_reason(self):
         os.environ["RDMAGPU_GUEST_QEMU"] = "/nonexistent/qemu"
         printed = io.StringIO()
@@ -195,7 +205,7 @@ class Results(Folder):
     def test_results_that_were_cut_off_are_a_fault(self):
         (self.root / "1.json").write_text('{"testsuites": [', encoding="utf-8")
         (self.root / "statuses").write_text("1 0\n", encoding="utf-8")
-        _, wrong = results.judge(self.root, ["a"], boot.Ending("ended", True, 1.0, []), 10)
+        _, wrong, _ = results.judge(self.root, ["a"], boot.Ending("ended", True, 1.0, []), 10)
         self.assertEqual(wrong, ["step 1: its results cannot be read"])
 
 

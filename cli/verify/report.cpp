@@ -62,7 +62,8 @@ Json toJson(const NicFacts& nic) {
           {"gid", nic.gid.empty() ? Json() : Json(nic.gid)},
           {"path", nic.attempts.empty() ? Json() : Json(nic.attempts.back().path)},
           {"attempts", attempts},
-          {"to", nic.to.empty() ? Json() : Json(nic.to)}};
+          {"to", nic.to.empty() ? Json() : Json(nic.to)},
+          {"pci", nic.pci.empty() ? Json() : Json(nic.pci)}};
 }
 
 std::string nicText(const NicFacts& nic) {

@@ -299,6 +299,7 @@ void reset(const Nic& nic) {
   s.context.ops.poll_cq = &pollQueue;
   s.device.transport_type = nic.iWarp ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
   std::strcpy(s.device.name, "nic0");
+  std::strncpy(s.device.ibdev_path, nic.node.c_str(), sizeof s.device.ibdev_path - 1);
 }
 
 ibv_pd* domain() { return &state().domains[0]; }

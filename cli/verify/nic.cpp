@@ -37,6 +37,7 @@ NicFacts factsOf(const VerbsPort& port) {
           .port = port.port,
           .gidIndex = port.gidIndex,
           .gid = port.gid,
+          .address = port.address,
           .attempts = {},
           .to = {},
           .pci = {}};

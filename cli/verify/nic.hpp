@@ -23,7 +23,8 @@ struct NicFacts {
   std::string device;
   unsigned port{};
   std::optional<std::uint32_t> gidIndex{};
-  std::string gid{}; ///< Empty where there is none.
+  std::string gid{};     ///< Empty where there is none.
+  std::string address{}; ///< Of a NIC of iWARP, which has one in the place of a GID.
   std::vector<Attempt> attempts{};
   std::string to{};  ///< The other host. Empty: it sends to itself.
   std::string pci{}; ///< Its address. Empty where no PCI device is behind it.

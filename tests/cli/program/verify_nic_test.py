@@ -24,7 +24,7 @@ class Proof(ProgramTest):
         self.assertEqual((report["api"], report["peer"], report["slots"]), ("host", "verbs:nic0", 3))
         self.assertEqual((report["write"], report["read"], report["failures"]), ("proven", "proven", []))
         self.assertEqual((report["proof"]["registered"], report["proof"]["by"]), ("yes", "software"))
-        self.assertEqual(report["nic"], {"device": "nic0", "port": 1, "gid_index": 1, "gid": "::1", "path": "host-pages",
+        self.assertEqual(report["nic"], {"device": "nic0", "port": 1, "gid_index": 1, "gid": "::1", "address": None, "path": "host-pages",
                                          "attempts": [{"path": "host-pages", "error": None}], "to": None, "pci": None})
 
     def test_every_key_is_documented(self):
@@ -100,8 +100,8 @@ class Failures(ProgramTest):
     def test_a_gid_that_the_port_does_not_have(self):
         self.assertFails(verify("--api", "host", "--gid", "9"), 1, "ENODATA", "hint: Set --gid to an entry")
 
-    def test_iwarp_is_told(self):
-        self.assertFails(verify("--api", "host", nic="iwarp"), 1, "hint: Use a NIC of InfiniBand or RoCE")
+    def test_iwarp_between_hosts_is_told(self):
+        self.assertFails(verify(f"--listen=127.0.0.1:{PORT}", nic="iwarp", slots=[]), 1, "hint: Use NICs of InfiniBand or RoCE")
 
     def test_slots_that_are_too_much_for_the_device(self):
         self.assertFails(verify("--api", "host", nic="small", slots=["--slots", "17", "--bytes", "64K"]), 1, "max_mr_size", "1114112", "1048576")

@@ -251,12 +251,12 @@ void addGid(CLI::App& app, std::optional<std::uint32_t>& gid) {
 void addStreamPeer(CLI::App& app, PeerOption& peer) {
   addParsed(
       app, "--peer", peer, parsePeer,
-      fmt::format(
-          "The device on the other side of the slots: software (the default), which runs on the "
-          "CPU, and reaches a GPU's slots by its copy engine; software:tear@3 does that wrong at "
-          "frame 3, to try the checks (one of {}); v4l2:/dev/video0 captures from that device, as it is set "
-          "or with ,format=UYVY,size=1280x720,input=1,memory=user-pointer",
-          misbehaviourNames()))
+      fmt::format("The device on the other side of the slots: software (the default), which runs on the "
+                  "CPU, and reaches a GPU's slots by its copy engine; software:tear@3 does that wrong at "
+                  "frame 3, to try the checks (one of {}); v4l2:/dev/video0 captures from that device "
+                  "(--playout: sends), as it is set "
+                  "or with ,format=UYVY,size=1280x720,input=1,memory=user-pointer",
+                  misbehaviourNames()))
       ->type_name("PEER")
       ->group("Transport");
 }

@@ -125,7 +125,9 @@ int runVerify(const VerifyOptions& options) {
   if(options.listen)
     return serve(options, *nic);
   RdmaGpuBufferConfig config = options.buffer.config();
-  if(!nic) // what a peer on the CPU, and the kernel for its drives, can reach
+  if(nic)
+    config.peer = nic->pci();
+  else // what a peer on the CPU, and the kernel for its drives, can reach
     config.accepts = {HandoffKind::HostPointer, HandoffKind::PciMapping};
   const auto buffer = RdmaGpuBuffer::make(config);
   if(!buffer)

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <initializer_list>
 
 namespace rdmagpu::cli {
 namespace {
@@ -134,7 +135,7 @@ void addResult(CLI::App& app, StreamOptions& options) {
   app.add_flag("--json", options.json, "Print the report as one JSON object")->group("Result");
 }
 
-/// Which device captures, and that nothing was asked for that it cannot have.
+/// Which device it is, and that nothing was asked for that it cannot have.
 void takeDevice(const CLI::App& app, StreamOptions& options) {
   if(!namesV4l2(options.peer.text)) {
     if(options.input.empty())
@@ -145,13 +146,22 @@ void takeDevice(const CLI::App& app, StreamOptions& options) {
   if(!device)
     throw CLI::ValidationError("--peer", device.error().message);
   options.v4l2 = *std::move(device);
-  for(const char* other :
-      {"INPUT", "--pix", "--size", "--bytes", "--preload", "--loop", "--playout", "--check"}) {
-    if(app.count(other) > 0)
-      throw CLI::ValidationError(
-          other,
-          "cannot be together with --peer v4l2:...: the device makes the frames, and nobody knows them");
+  const auto refuse = [&app](std::initializer_list<const char*> others, const char* why) {
+    for(const char* other : others) {
+      if(app.count(other) > 0)
+        throw CLI::ValidationError(other, why);
+    }
+  };
+  options.check = {CheckMode::Kind::None};
+  if(options.playout) {
+    refuse({"--check", "--out"},
+           "cannot be together with --playout --peer v4l2:...: nobody sees what the device has sent");
+    if(options.input.empty())
+      throw CLI::RequiredError("INPUT");
+    return;
   }
+  refuse({"INPUT", "--pix", "--size", "--bytes", "--preload", "--loop", "--check"},
+         "cannot be together with --peer v4l2:...: the device makes the frames, and nobody knows them");
   if(options.rateOfInput)
     throw CLI::ValidationError("--rate", "cannot be input together with --peer v4l2:...: there is none");
 }
@@ -179,6 +189,7 @@ CLI::App* addStreamOptions(CLI::App& program, StreamOptions& options) {
               "  rdmagpu stream clip.y4m --api cuda --check sample:30\n"
               "  rdmagpu stream clip.y4m --api cuda --staged --proof\n"
               "  rdmagpu stream --peer v4l2:/dev/video0,format=UYVY,size=1280x720 --out a.raw\n"
+              "  rdmagpu stream a.y4m --playout --peer v4l2:/dev/video1\n"
               "Exit status: 0 no checked frame is wrong (drops are no mistake), 1 a mismatch,\n"
               "a fault that --proof found or bad input, 2 wrong command line, 130 after\n"
               "Ctrl-C; what was done so far is reported in each case.");

@@ -1,19 +1,15 @@
 #include "stream/v4l2_capture.hpp"
 
-#include "frames/picture_size.hpp"
 #include "stream/frame_memory.hpp"
 #include "stream/live_line.hpp"
+#include "stream/v4l2_report.hpp"
 
 #include <rdmagpu/copy_queue.hpp>
-
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <span>
-#include <string_view>
-#include <utility>
 
 namespace rdmagpu::cli {
 namespace {
@@ -79,14 +75,6 @@ private:
   LiveLine m_live;
 };
 
-std::optional<Failure> failureBehind(const V4l2Capture& capture) {
-  if(const Error error = capture.peer.buffer()->error(); error.kind != Errc::None)
-    return failureOf(error);
-  if(const Error error = capture.peer.counters().error; error.kind != Errc::None)
-    return failureOf(error);
-  return {};
-}
-
 } // namespace
 
 std::optional<Failure> runV4l2Capture(const V4l2Capture& capture, StreamReport& report) {
@@ -99,7 +87,7 @@ std::optional<Failure> runV4l2Capture(const V4l2Capture& capture, StreamReport& 
   auto failure = consumer.run();
   capture.peer.stop();
   if(!failure)
-    failure = failureBehind(capture);
+    failure = failureBehind(capture.peer);
   staged.close();
   report.totals = consumer.tally().totals();
   report.latency = consumer.tally().latency();
@@ -107,39 +95,8 @@ std::optional<Failure> runV4l2Capture(const V4l2Capture& capture, StreamReport& 
   report.ring = staged.ring().counters();
   report.frameProof = staged.proofCounters();
   report.failedOver = staged.path() != staged.facts().path;
-  const peers::V4l2Counters counters = capture.peer.counters();
-  report.device->lost = counters.lost;
-  report.device->faulty = counters.faulty;
-  report.device->timeouts = counters.timeouts;
+  addCounters(*report.device, capture.peer);
   return failure;
-}
-
-Failure v4l2Failure(const Error& error) {
-  Failure failure = failureOf(error);
-  if(std::string_view(error.codeName) != "PeerFormat")
-    return failure;
-  const auto asked = static_cast<std::uint32_t>(error.bytes);
-  const auto got = static_cast<std::uint32_t>(error.available);
-  if(asked > maxDimension) // else it is a width or height
-    failure.message =
-        fmt::format("the device has no format {}: it took {} instead", fourccText(asked), fourccText(got));
-  else
-    failure.message =
-        fmt::format("the device has no picture {0} pixels wide or high: it took {1} for {0}", asked, got);
-  return failure;
-}
-
-DeviceReport deviceReport(const peers::V4l2Peer& peer) {
-  const peers::V4l2Format format = peer.format();
-  return {.format = fourccText(format.pixelFormat),
-          .width = format.width,
-          .height = format.height,
-          .bytesPerLine = format.bytesPerLine,
-          .frameBytes = format.frameBytes,
-          .rate = {format.timePerFrame.denominator, format.timePerFrame.numerator},
-          .memory = name(peer.memory()),
-          .memoryReason = peer.memoryReason(),
-          .fallback = peer.fallback()};
 }
 
 } // namespace rdmagpu::cli

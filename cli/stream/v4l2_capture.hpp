@@ -2,7 +2,6 @@
 #include "failure.hpp"
 #include "frames/frame_writer.hpp"
 #include "stream/report.hpp"
-#include "stream/v4l2_option.hpp"
 
 #include <rdmagpu/peers/v4l2.hpp>
 #include <rdmagpu/staged_buffer.hpp>
@@ -24,11 +23,5 @@ struct V4l2Capture {
 
 /// Takes frames until there are enough, or the device or the stop flag ends it; completes the report.
 std::optional<Failure> runV4l2Capture(const V4l2Capture& capture, StreamReport& report);
-
-/// The device's refusal of a format, with its letters for its number; others as they are.
-Failure v4l2Failure(const Error& error);
-
-/// What the device was set to, and how it has the slots.
-DeviceReport deviceReport(const peers::V4l2Peer& peer);
 
 } // namespace rdmagpu::cli

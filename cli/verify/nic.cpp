@@ -37,8 +37,10 @@ NicFacts factsOf(const VerbsPort& port) {
           .port = port.port,
           .gidIndex = port.gidIndex,
           .gid = port.gid,
+          .address = port.address,
           .attempts = {},
-          .to = {}};
+          .to = {},
+          .pci = {}};
 }
 
 /// The library tells one reason; where several paths were tried, each is of interest.
@@ -73,12 +75,16 @@ public:
     return *m_loopback;
   }
 
+  std::optional<PciAddress> pci() const override { return m_device.pci(); }
+
   NicFacts facts() const override {
     NicFacts facts = factsOf(m_remote ? m_remote->port() : m_loopback->port());
     for(const RegistrationAttempt& attempt : m_slots.attempts())
       facts.attempts.push_back({name(attempt.path), attempt.error});
     if(m_to)
       facts.to = m_to->host;
+    if(const auto address = pci())
+      facts.pci = address->text();
     return facts;
   }
 

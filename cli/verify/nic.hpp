@@ -23,9 +23,11 @@ struct NicFacts {
   std::string device;
   unsigned port{};
   std::optional<std::uint32_t> gidIndex{};
-  std::string gid{}; ///< Empty where there is none.
+  std::string gid{};     ///< Empty where there is none.
+  std::string address{}; ///< Of a NIC of iWARP, which has one in the place of a GID.
   std::vector<Attempt> attempts{};
-  std::string to{}; ///< The other host. Empty: it sends to itself.
+  std::string to{};  ///< The other host. Empty: it sends to itself.
+  std::string pci{}; ///< Its address. Empty where no PCI device is behind it.
 };
 
 /// What a NIC has done for another host, by RDMA.
@@ -48,6 +50,8 @@ public:
   /// Registers the slots and connects queue pairs. Before that there is neither peer nor facts.
   virtual std::optional<Failure> attach(const RdmaGpuBuffer&) = 0;
   virtual Peer& peer() noexcept = 0;
+  /// Where it is on the PCI bus. Empty where no PCI device is behind it.
+  virtual std::optional<PciAddress> pci() const = 0;
   virtual NicFacts facts() const = 0;
   /// Tells the other host, if there is one, what came of it.
   virtual std::optional<Failure> finish(const VerifyReport&) = 0;

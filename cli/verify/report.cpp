@@ -60,15 +60,19 @@ Json toJson(const NicFacts& nic) {
           {"port", nic.port},
           {"gid_index", nic.gidIndex ? Json(*nic.gidIndex) : Json()},
           {"gid", nic.gid.empty() ? Json() : Json(nic.gid)},
+          {"address", nic.address.empty() ? Json() : Json(nic.address)},
           {"path", nic.attempts.empty() ? Json() : Json(nic.attempts.back().path)},
           {"attempts", attempts},
-          {"to", nic.to.empty() ? Json() : Json(nic.to)}};
+          {"to", nic.to.empty() ? Json() : Json(nic.to)},
+          {"pci", nic.pci.empty() ? Json() : Json(nic.pci)}};
 }
 
 std::string nicText(const NicFacts& nic) {
   std::string text = fmt::format("{}, port {}", nic.device, nic.port);
   if(nic.gidIndex)
     text += fmt::format(", GID {} ({})", *nic.gidIndex, nic.gid);
+  if(!nic.address.empty())
+    text += fmt::format(", {} (iWARP)", nic.address);
   return text;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 #include <rdmagpu/error.hpp>
 #include <rdmagpu/export.hpp>
+#include <rdmagpu/pci_address.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,8 @@ public:
 
   bool valid() const noexcept { return m_impl != nullptr; }
   ibv_pd* domain() const noexcept; ///< Null when not valid().
+  /// Where it is on the PCI bus, for RdmaGpuBufferConfig::peer. Empty where no PCI device is behind it (rxe).
+  std::optional<PciAddress> pci() const;
 
 private:
   struct Impl;

@@ -24,8 +24,9 @@ struct VerbsPort {
   std::string device;
   std::uint8_t port{};
   std::optional<std::uint32_t>
-      gidIndex;    ///< Empty: it is addressed by its LID alone, as in an InfiniBand subnet.
-  std::string gid; ///< As an IPv6 address: "::ffff:10.0.0.1". Empty likewise.
+      gidIndex;          ///< Empty: it is addressed by its LID alone, as in an InfiniBand subnet.
+  std::string gid;       ///< As an IPv6 address: "::ffff:10.0.0.1". Empty likewise.
+  std::string address{}; ///< On iWARP, where no GID is an address: the one that it connects through.
 };
 
 /// An RDMA NIC as the peer of verify(): it sends to itself, through two connected queue pairs, RDMA WRITEs
@@ -33,7 +34,8 @@ struct VerbsPort {
 ///
 /// The registration must outlive it, and allow RemoteWrite and RemoteRead. Move-only; one transfer at a time.
 /// A transfer that fails is an Error with the completion's status, and the next one goes through a new pair.
-/// NICs of iWARP are Unsupported: they connect through librdmacm only.
+/// NICs of iWARP connect through librdmacm, which is opened at run time, and through the address that their
+/// network device has: gidIndex is of no matter there. In a build without librdmacm they are Unsupported.
 class RDMAGPU_API VerbsLoopback final : public Peer {
 public:
   static Result<VerbsLoopback> make(const VerbsRegistration&, const VerbsLoopbackOptions& = {});

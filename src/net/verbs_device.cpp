@@ -1,6 +1,7 @@
 #include <base/guarded.hpp>
 #include <base/log.hpp>
 #include <os/error.hpp>
+#include <os/pci.hpp>
 #include <rdmagpu/verbs_device.hpp>
 
 #include <infiniband/verbs.h>
@@ -58,6 +59,10 @@ VerbsDevice::VerbsDevice(VerbsDevice&&) noexcept = default;
 VerbsDevice& VerbsDevice::operator=(VerbsDevice&&) noexcept = default;
 
 ibv_pd* VerbsDevice::domain() const noexcept { return m_impl ? m_impl->domain.get() : nullptr; }
+
+std::optional<PciAddress> VerbsDevice::pci() const {
+  return m_impl ? os::pciBehind(m_impl->context->device->ibdev_path) : std::nullopt;
+}
 
 Result<std::vector<std::string>> VerbsDevice::names() {
   return guarded("VerbsDevice::names", []() -> Result<std::vector<std::string>> {

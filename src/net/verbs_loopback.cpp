@@ -14,6 +14,11 @@ namespace {
 
 constexpr const char* makeCall = "VerbsLoopback::make";
 
+/// On iWARP what is read is written by the other end.
+Access ownAccess(const ibv_pd& domain) noexcept {
+  return net::isIwarp(domain) ? Access::LocalWrite | Access::RemoteWrite : Access::LocalWrite;
+}
+
 } // namespace
 
 struct VerbsLoopback::Impl {
@@ -69,7 +74,7 @@ Result<VerbsLoopback> VerbsLoopback::make(const VerbsRegistration& slots,
         {.api = RdmaGpuApi::HostFallback, .slotCount = 1, .frameBytes = pair->maxMessage()});
     if(!memory)
       return memory.error();
-    auto registered = VerbsRegistration::make(domain, *memory, {.access = Access::LocalWrite});
+    auto registered = VerbsRegistration::make(domain, *memory, {.access = ownAccess(*domain)});
     if(!registered)
       return registered.error();
     const ibv_device& device = *domain->context->device;

@@ -1,3 +1,4 @@
+#include <net/rdma_cm.hpp>
 #include <net/verbs_pair.hpp>
 #include <os/error.hpp>
 #include <os/files.hpp>
@@ -131,8 +132,8 @@ bool isHardware(const ibv_device& device) {
 Result<QueuePair> QueuePair::make(ibv_pd* domain, const VerbsLoopbackOptions& options,
                                   const ibv_gid* preferred) {
   ibv_context* context = domain->context;
-  if(context->device->transport_type == IBV_TRANSPORT_IWARP)
-    return refusal("VerbsLoopback::make", EOPNOTSUPP);
+  if(isIwarp(*domain))
+    return refusal("VerbsRemote", EOPNOTSUPP);
   const auto own = addressOf(context, options, preferred);
   if(!own)
     return own.error();
@@ -166,7 +167,8 @@ Result<QueuePair> QueuePair::make(ibv_pd* domain, const VerbsLoopbackOptions& op
 }
 
 VerbsPort QueuePair::port() const {
-  VerbsPort port{.device = m_pair->context->device->name, .port = m_port, .gidIndex = {}, .gid = {}};
+  VerbsPort port{
+      .device = m_pair->context->device->name, .port = m_port, .gidIndex = {}, .gid = {}, .address = {}};
   if(m_own.global) {
     port.gidIndex = m_gidIndex;
     port.gid = os::ipv6Text(m_own.gid.raw);
@@ -205,7 +207,7 @@ Result<void> QueuePair::connect(const Endpoint& other, std::uint8_t hops) {
                     IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-Result<void> QueuePair::run(const Transfer& transfer) {
+Result<void> runTransfer(ibv_qp* pair, ibv_cq* completions, const Transfer& transfer) {
   ibv_sge local{.addr = transfer.local, .length = transfer.bytes, .lkey = transfer.lkey};
   ibv_send_wr request{};
   request.sg_list = &local;
@@ -215,12 +217,12 @@ Result<void> QueuePair::run(const Transfer& transfer) {
   request.wr.rdma.remote_addr = transfer.remote;
   request.wr.rdma.rkey = transfer.rkey;
   ibv_send_wr* bad{};
-  if(const int code = ibv_post_send(m_pair.get(), &request, &bad); code != 0)
+  if(const int code = ibv_post_send(pair, &request, &bad); code != 0)
     return refusal("ibv_post_send", code);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{20};
   for(;;) {
     ibv_wc completion{};
-    const int count = ibv_poll_cq(m_completions.get(), 1, &completion);
+    const int count = ibv_poll_cq(completions, 1, &completion);
     if(count < 0)
       return refusal("ibv_poll_cq", EIO);
     if(count > 0)
@@ -232,7 +234,39 @@ Result<void> QueuePair::run(const Transfer& transfer) {
   }
 }
 
+bool isIwarp(const ibv_pd& domain) noexcept {
+  return domain.context->device->transport_type == IBV_TRANSPORT_IWARP;
+}
+
+Result<void> ConnectedPair::run(const Transfer& transfer) {
+  return m_managed ? runTransfer(m_managed->sender(), m_managed->completions(), transfer)
+                   : m_sender.run(transfer);
+}
+
+/// Its GIDs are no addresses.
+Result<ConnectedPair> ConnectedPair::byManager(ibv_pd* domain, const VerbsLoopbackOptions& options) {
+  ibv_port_attr port{};
+  if(const int code = ibv_query_port(domain->context, options.port, &port); code != 0)
+    return refusal("ibv_query_port", code);
+  if(port.state != IBV_PORT_ACTIVE)
+    return refusal("ibv_query_port", ENETDOWN);
+  auto pair = CmPair::make(domain, options.port);
+  if(!pair)
+    return pair.error();
+  ConnectedPair made;
+  made.m_maxMessage = std::max(std::min(port.max_msg_sz, mostAtOnce), std::uint32_t{1});
+  made.m_port = {.device = domain->context->device->name,
+                 .port = options.port,
+                 .gidIndex = {},
+                 .gid = {},
+                 .address = (*pair)->address()};
+  made.m_managed = *std::move(pair);
+  return made;
+}
+
 Result<ConnectedPair> ConnectedPair::make(ibv_pd* domain, const VerbsLoopbackOptions& options) {
+  if(isIwarp(*domain))
+    return byManager(domain, options);
   auto sender = QueuePair::make(domain, options);
   if(!sender)
     return sender.error();
@@ -240,6 +274,8 @@ Result<ConnectedPair> ConnectedPair::make(ibv_pd* domain, const VerbsLoopbackOpt
   if(!target)
     return target.error();
   ConnectedPair made;
+  made.m_maxMessage = sender->endpoint().maxMessage;
+  made.m_port = sender->port();
   made.m_sender = *std::move(sender);
   made.m_target = *std::move(target);
   constexpr std::uint8_t hops = 1;

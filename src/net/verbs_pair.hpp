@@ -10,6 +10,8 @@
 
 namespace rdmagpu::net {
 
+class CmPair;
+
 struct DestroyQueue {
   void operator()(ibv_cq* queue) const noexcept { ibv_destroy_cq(queue); }
   void operator()(ibv_qp* pair) const noexcept { ibv_destroy_qp(pair); }
@@ -23,6 +25,9 @@ struct Transfer {
   std::uint32_t rkey{};
   std::uint32_t bytes{};
 };
+
+/// Posts one transfer and waits for its completion. After a failure the pair is of no use any more.
+Result<void> runTransfer(ibv_qp*, ibv_cq*, const Transfer&);
 
 /// What one end of a connection has to know of the other.
 struct Endpoint {
@@ -44,8 +49,9 @@ public:
   const Endpoint& endpoint() const noexcept { return m_own; }
   VerbsPort port() const; ///< Allocates.
   Result<void> connect(const Endpoint& other, std::uint8_t hops);
-  /// Posts one transfer and waits for its completion. After a failure the pair is of no use any more.
-  Result<void> run(const Transfer&);
+  Result<void> run(const Transfer& transfer) {
+    return runTransfer(m_pair.get(), m_completions.get(), transfer);
+  }
 
 private:
   std::unique_ptr<ibv_cq, DestroyQueue> m_completions;
@@ -63,14 +69,22 @@ class ConnectedPair {
 public:
   static Result<ConnectedPair> make(ibv_pd*, const VerbsLoopbackOptions&);
 
-  Result<void> run(const Transfer& transfer) { return m_sender.run(transfer); }
-  std::uint32_t maxMessage() const noexcept { return m_sender.endpoint().maxMessage; }
-  VerbsPort port() const { return m_sender.port(); }
+  Result<void> run(const Transfer& transfer);
+  std::uint32_t maxMessage() const noexcept { return m_maxMessage; }
+  const VerbsPort& port() const noexcept { return m_port; }
 
 private:
+  static Result<ConnectedPair> byManager(ibv_pd*, const VerbsLoopbackOptions&);
+
   QueuePair m_sender;
   QueuePair m_target;
+  std::shared_ptr<CmPair> m_managed; ///< iWARP: in the place of both.
+  std::uint32_t m_maxMessage{};
+  VerbsPort m_port;
 };
+
+/// Whether it connects through librdmacm only.
+bool isIwarp(const ibv_pd&) noexcept;
 
 /// Whether hardware is behind it, as far as the system knows.
 bool isHardware(const ibv_device&);

@@ -1,6 +1,7 @@
 #include <base/library_error.hpp>
 #include <os/block.hpp>
 #include <os/calls_linux.hpp>
+#include <os/pci.hpp>
 
 #include <filesystem>
 #include <linux/fs.h>
@@ -12,16 +13,6 @@ namespace rdmagpu::os {
 namespace {
 
 constexpr std::size_t fileBlockBytes = 4096; // no file system asks for more where its device does not
-
-/// The last PCI device on the way to a node of /sys.
-std::optional<PciAddress> lastPciIn(const std::filesystem::path& way) {
-  std::optional<PciAddress> last;
-  for(const auto& node : way) {
-    if(const auto address = PciAddress::parse(node.native()))
-      last = address;
-  }
-  return last;
-}
 
 /// Moves `bytes` by as many calls as it takes.
 template <class Call, class Byte>
@@ -47,7 +38,7 @@ std::optional<PciAddress> pciOfBlock(unsigned major, unsigned minor, const std::
       root + "/sys/dev/block/" + std::to_string(major) + ":" + std::to_string(minor), failed);
   if(failed)
     return {};
-  if(const auto address = lastPciIn(device))
+  if(const auto address = pciBehind(device))
     return address;
   // An NVMe drive with several controllers is a device of its subsystem, which has a link to each of them.
   for(auto up = device.parent_path(); up.has_relative_path(); up = up.parent_path()) {
@@ -55,7 +46,7 @@ std::optional<PciAddress> pciOfBlock(unsigned major, unsigned minor, const std::
       continue;
     for(std::filesystem::directory_iterator at{up, failed}, end; !failed && at != end; at.increment(failed)) {
       if(at->is_symlink(failed) && at->path().filename().native().starts_with("nvme"))
-        return lastPciIn(std::filesystem::canonical(at->path(), failed));
+        return pciBehind(at->path());
     }
   }
   return {};

@@ -29,6 +29,16 @@ bool isAbsent(const PciAddress& address, const std::string& root) {
   return exists(root + devices + "/" + address.text()) == false && exists(root + devices) == true;
 }
 
+std::optional<PciAddress> pciBehind(const std::string& node) {
+  std::error_code failed;
+  std::optional<PciAddress> last;
+  for(const auto& name : std::filesystem::canonical(node, failed)) {
+    if(const auto address = PciAddress::parse(name.native()))
+      last = address;
+  }
+  return last;
+}
+
 std::uint64_t barBytes(const PciAddress& address, int bar, const std::string& root) {
   // The file through which the register could be mapped is as long as that. One call; reading and
   // parsing "resource" would cost ten times as much.

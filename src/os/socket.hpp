@@ -26,6 +26,9 @@ RDMAGPU_API Result<Fd> acceptOne(int listener);
 RDMAGPU_API Result<void> sendAll(int socket, std::span<const std::byte> bytes, Milliseconds limit);
 RDMAGPU_API Result<void> receiveAll(int socket, std::span<std::byte> bytes, Milliseconds limit);
 
+/// Until there is something to read, or an Error: ETIMEDOUT. Of any descriptor that poll() takes.
+RDMAGPU_API Result<void> awaitInput(int fd, Milliseconds limit);
+
 struct SocketAddress {
   std::array<std::uint8_t, 16> bytes{}; ///< IPv6, or IPv4 within it.
   std::uint16_t port{};

@@ -208,4 +208,8 @@ Result<SocketAddress> otherAddress(int socket) {
   return addressOf(address);
 }
 
+Result<void> awaitInput(int fd, Milliseconds limit) {
+  return await("poll", fd, POLLIN, Clock::now() + limit);
+}
+
 } // namespace rdmagpu::os

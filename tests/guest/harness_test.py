@@ -11,14 +11,14 @@ from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-sys.path.insert(1, str(pathlib.Path(__file__).parent / "rxe"))
+sys.path.insert(1, str(pathlib.Path(__file__).parent / "drivers"))
 
 import boot
 import build
 import initrd
 import kernels
 import machine
-import patch
+import rxe_patch
 import results
 from unavailable import SKIPPED, Unavailable
 
@@ -167,6 +167,16 @@ class Machine(Folder):
         self.assertEqual(status, 1)
         self.assertIn("step 1: skipped Suite.Two: no huge pages", text)
 
+    def test_a_step_that_the_kernel_cannot_do_is_skipped_with_its_reason(self):
+        behaviour = "shell(); step(1, 77, 'trying\\nno namespaces\\n'); step(2, 0, ''); end()"
+        status, text = self.run_with(behaviour, steps=("a", "b"))
+        self.assertEqual(status, 77, text)
+        self.assertRegex(text, r"(?m)^step 1: a\n  skipped: no namespaces\nstep 2: b\n  done$")
+        self.assertRegex(text, r"(?m)^skipped: \S+: no namespaces$")
+        status, text = self.run_with(behaviour.replace("step(2, 0", "step(2, 1"), steps=("a", "b"))
+        self.assertEqual(status, 1, text)
+        self.assertNotRegex(text, r"(?m)^skipped")
+
     def test_without_an_emulator_it_is_skipped_with_the_reason(self):
         os.environ["RDMAGPU_GUEST_QEMU"] = "/nonexistent/qemu"
         printed = io.StringIO()
@@ -195,7 +205,7 @@ class Results(Folder):
     def test_results_that_were_cut_off_are_a_fault(self):
         (self.root / "1.json").write_text('{"testsuites": [', encoding="utf-8")
         (self.root / "statuses").write_text("1 0\n", encoding="utf-8")
-        _, wrong = results.judge(self.root, ["a"], boot.Ending("ended", True, 1.0, []), 10)
+        _, wrong, _ = results.judge(self.root, ["a"], boot.Ending("ended", True, 1.0, []), 10)
         self.assertEqual(wrong, ["step 1: its results cannot be read"])
 
 
@@ -302,12 +312,12 @@ class Rxe(Folder):
     def test_a_source_that_has_changed_is_a_failure_and_no_skip(self):
         for name in ("rxe_loc.h", "rxe_mr.c", "rxe_verbs.c", "rxe.c"):
             (self.root / name).write_text("int something_else(void);\n", encoding="utf-8")
-        with self.assertRaisesRegex(patch.Changed, "rxe_mr_init_user"):
-            patch.patch(self.root)
+        with self.assertRaisesRegex(rxe_patch.Changed, "rxe_mr_init_user"):
+            rxe_patch.patch(self.root)
 
     def test_source_and_headers_are_of_the_kernels_own_version(self):
         kernel = kernels.Kernel("6.12.95+deb12-amd64", __file__, "/kernel", "linux-image-6.12.95+deb12-amd64 6.12.95-1~bpo12+1")
-        self.assertEqual(build.packages(kernel), [
+        self.assertEqual(build.packages(kernel, "linux-kbuild-6.12.95+deb12"), [
             "linux-source-6.12=6.12.95-1~bpo12+1", "linux-headers-6.12.95+deb12-amd64=6.12.95-1~bpo12+1",
             "linux-headers-6.12.95+deb12-common=6.12.95-1~bpo12+1", "linux-kbuild-6.12.95+deb12=6.12.95-1~bpo12+1"])
 
@@ -331,6 +341,16 @@ class Ramdisk(Folder):
         given = [str(file) for file in initrd.load_order(KERNEL, ["/built/dummy.ko"])]
         self.assertEqual(given[-1], "/built/dummy.ko")
         self.assertNotIn("/m/dummy.ko.xz", given)
+
+    def test_a_module_that_the_kernel_lacks_is_added_behind_those_that_it_names(self):
+        modinfo = self.root / "modinfo"
+        modinfo.write_text('#!/bin/sh\necho ib_core,dummy\n', encoding="utf-8")
+        modinfo.chmod(0o755)
+        order = [str(file) for file in initrd.load_order(KERNEL, ["/built/siw.ko"])]
+        self.assertEqual(order[-3:], ["/m/ib_core.ko.xz", "/m/dummy.ko.xz", "/built/siw.ko"])
+        modinfo.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+        with self.assertRaisesRegex(Unavailable, "has no module siw"):
+            initrd.load_order(KERNEL, ["/built/siw.ko"])
 
     def test_a_module_gets_its_parameters(self):
         order = initrd.load_order(KERNEL, ["vivid n_devs=2 multiplanar=1,2"])

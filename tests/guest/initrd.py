@@ -16,28 +16,46 @@ NEEDED = ["virtio_pci", "9pnet_virtio", "9p", "overlay"]
 WELCOME = ["crc32_generic", "crc32c_generic"]
 
 
+def insmods(kernel, module):
+    """Files and parameters of a module and of what it depends on, in load order; None where the kernel has no such module."""
+    command = ["modprobe", "-d", kernel.base, "-S", kernel.release, "--show-depends", *module.split()]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        return None
+    found = []
+    for line in done.stdout.splitlines():
+        how, _, file = line.strip().partition(" ")
+        if how == "insmod":
+            name, _, parameters = file.strip().partition(" ")
+            found.append((pathlib.Path(name), parameters.strip()))
+    return found
+
+
+def depends(file):
+    """The modules that a file names as those that it needs."""
+    done = subprocess.run(["modinfo", "-F", "depends", file], capture_output=True, text=True)
+    return [name for name in done.stdout.strip().split(",") if name] if done.returncode == 0 else None
+
+
 def load_order(kernel, modules):
     """The files of the modules and of what they depend on, each once with its parameters, in load order.
 
-    A module that is given as a file takes the place of the kernel's of that name.
+    A module that is given as a file takes the place of the kernel's of that name, or is added to them.
     """
     files = {}
     for wanted in [*NEEDED, *WELCOME, *modules]:
         given = pathlib.Path(wanted) if "/" in wanted else None
         module = given.stem if given else wanted
-        command = ["modprobe", "-d", kernel.base, "-S", kernel.release, "--show-depends", *module.split()]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
+        found = insmods(kernel, module)
+        if found is None and given and (needed := depends(given)) is not None:
+            found = [entry for name in needed for entry in insmods(kernel, name) or []] + [(given, "")]
+        if found is None:
             if module in WELCOME:
                 continue
             raise Unavailable(f"kernel {kernel.release} has no module {module.split()[0]}")
-        for line in done.stdout.splitlines():
-            how, _, file = line.strip().partition(" ")
-            if how == "insmod":
-                name, _, parameters = file.strip().partition(" ")
-                path = pathlib.Path(name)
-                chosen = given if given and path.name.split(".")[0] == module else path
-                files[chosen] = parameters.strip() or files.get(chosen, "")
+        for path, parameters in found:
+            chosen = given if given and path.name.split(".")[0] == module else path
+            files[chosen] = parameters or files.get(chosen, "")
     return files
 
 

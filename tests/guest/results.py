@@ -7,6 +7,7 @@ import collections
 import json
 import re
 
+STEP_SKIPPED = 77  # of a step that the machine's kernel cannot do, which says why in its last line
 SKIP_REASON = re.compile(r"^\S+:\d+: Skipped\n(.*)$", re.M)
 Tests = collections.namedtuple("Tests", "ran skipped failed")
 
@@ -51,8 +52,8 @@ def read(out, name):
 
 
 def judge(out, steps, ending, limit_s):
-    """Lines that tell of each step, and lines that tell what is wrong; without the latter all is well."""
-    told, wrong = [], []
+    """Lines that tell of each step, lines that tell what is wrong, and why steps were skipped; without the middle ones all is well."""
+    told, wrong, skipped = [], [], []
     if ending.how == "hung":
         wrong.append(f"the machine was stopped after {limit_s} s")
     elif ending.how == "died":
@@ -64,9 +65,14 @@ def judge(out, steps, ending, limit_s):
         except (ValueError, KeyError):
             tests = None
             wrong.append(f"step {number}: its results cannot be read")
-        problem = fault(ended.get(number), tests, read(out, f"{number}.log"))
+        log = read(out, f"{number}.log")
+        if ended.get(number) == STEP_SKIPPED and tests is None:
+            skipped.append((log.strip().splitlines() or ["no reason"])[-1])
+            told.append(f"step {number}: {step}\n  skipped: {skipped[-1]}")
+            continue
+        problem = fault(ended.get(number), tests, log)
         passed = f"{len(tests.ran)} tests passed" if tests else "done"
         told.append(f"step {number}: {step}\n  {problem or passed}")
         if problem:
             wrong.append(f"step {number}: {problem}")
-    return told, wrong
+    return told, wrong, skipped

@@ -4,6 +4,7 @@
 #include <rdmagpu/peers/detail/deltacast_run.hpp>
 #include <rdmagpu/peers/detail/deltacast_sdk.hpp>
 #include <rdmagpu/peers/detail/deltacast_slots.hpp>
+#include <rdmagpu/peers/detail/run_thread.hpp>
 #include <rdmagpu/peers/support.hpp>
 #include <rdmagpu/staged_buffer.hpp>
 
@@ -14,8 +15,6 @@
 #include <mutex>
 #include <new>
 #include <optional>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 namespace rdmagpu::peers {
@@ -90,27 +89,28 @@ public:
   /// The same once the thread has come to its end by itself.
   void wait() noexcept { end(false); }
   DeltacastCounters counters() const noexcept {
-    return m_impl && m_impl->run ? m_impl->run->counters() : DeltacastCounters{};
+    return m_impl && m_impl->thread.run() ? m_impl->thread.run()->counters() : DeltacastCounters{};
   }
 
 private:
   struct Impl {
     Impl(HANDLE stream, const DeltacastConfig& c)
-        : config(c), slots(stream, c.bufferType, c.bufferTypeCount, c.userContext) {}
+        : config(c), slots(stream, c.bufferType, c.bufferTypeCount, c.userContext), thread(slots) {}
 
     DeltacastConfig config;
     std::optional<StagedBuffer> own;
     Error fallback{};
     detail::DeltacastSlots slots;
-    std::optional<detail::DeltacastRun> run; ///< Stays when it is over: it has the counters.
-    std::mutex joining;
-    std::thread thread;
+    detail::RunThread<detail::DeltacastRun, detail::DeltacastSlots> thread;
   };
 
   explicit DeltacastPeer(std::unique_ptr<Impl> impl) noexcept : m_impl(std::move(impl)) {}
 
   Result<void> run(StagedBuffer& staged, SlotFlow flow) noexcept;
-  void end(bool now) noexcept;
+  void end(bool now) noexcept {
+    if(m_impl)
+      m_impl->thread.end(now);
+  }
 
   std::unique_ptr<Impl> m_impl;
 };
@@ -132,38 +132,28 @@ inline Result<void> DeltacastPeer::run(StagedBuffer& staged, SlotFlow flow) noex
   if(!m_impl)
     return refusal(call, Refusal::Spent);
   Impl& impl = *m_impl;
-  const std::lock_guard lock{impl.joining};
-  if(impl.run)
-    return refusal(call, impl.thread.joinable() ? Refusal::Running : Refusal::Spent);
+  const std::lock_guard lock{impl.thread.joining()};
+  if(impl.thread.run())
+    return refusal(call, impl.thread.running() ? Refusal::Running : Refusal::Spent);
   if(!impl.slots.open())
     return refusal(call, Refusal::Spent);
-  Error error{};
-  try {
-    if(const auto created = impl.slots.create(staged); !created)
-      return created.error();
-    impl.run.emplace(impl.slots, staged, flow, impl.config);
-    error = impl.run->prime();
-    if(error.kind == Errc::None) {
-      impl.thread = std::thread{[run = &*impl.run] { run->loop(); }};
-      return {};
-    }
-  } catch(const std::bad_alloc&) {
-    error = refusal(call, Refusal::OutOfMemory);
-  } catch(const std::system_error& e) {
-    error = {.kind = Errc::Busy, .origin = Origin::Os, .code = e.code().value(), .call = "std::thread"};
+  const Error created = impl.thread.guarded(call, [&] {
+    const auto done = impl.slots.create(staged);
+    return done ? Error{} : done.error();
+  });
+  if(created.kind != Errc::None) {
+    (void)impl.slots.release(); // what came first is what matters
+    return created;
   }
-  (void)impl.slots.release(); // what came first is what matters
-  if(impl.run)
-    impl.run->giveBack();
-  impl.run.reset();
-  return error;
+  const Error error = impl.thread.start(call, staged, flow, impl.config);
+  return error.kind == Errc::None ? Result<void>{} : error;
 }
 
 inline Result<void> DeltacastPeer::start(StagedBufferConfig config) {
   if(!m_impl)
     return refusal("DeltacastPeer::start", Refusal::Spent);
-  if(m_impl->run)
-    return refusal("DeltacastPeer::start", m_impl->thread.joinable() ? Refusal::Running : Refusal::Spent);
+  if(m_impl->thread.run())
+    return refusal("DeltacastPeer::start", m_impl->thread.running() ? Refusal::Running : Refusal::Spent);
   if(config.buffer.accepts == Handoffs{})
     config.buffer.accepts = accepts();
   config.buffer.frameBytes = std::max(config.buffer.frameBytes, frameBytes());
@@ -183,18 +173,6 @@ inline Result<void> DeltacastPeer::start(StagedBufferConfig config) {
     m_impl->fallback = started.error();
     config.path = SlotPath::Staged;
   }
-}
-
-inline void DeltacastPeer::end(bool now) noexcept {
-  if(!m_impl || !m_impl->run)
-    return;
-  if(now)
-    m_impl->run->stop();
-  const std::lock_guard lock{m_impl->joining};
-  if(!m_impl->thread.joinable())
-    return;
-  m_impl->thread.join();
-  m_impl->run->stopped(m_impl->slots.release());
 }
 
 } // namespace rdmagpu::peers

@@ -1,6 +1,7 @@
 #pragma once
 #include <rdmagpu/error.hpp>
 #include <rdmagpu/handoff.hpp>
+#include <rdmagpu/peers/detail/run_thread.hpp>
 #include <rdmagpu/peers/detail/v4l2_device.hpp>
 #include <rdmagpu/peers/detail/v4l2_run.hpp>
 #include <rdmagpu/peers/detail/v4l2_slots.hpp>
@@ -13,8 +14,6 @@
 #include <mutex>
 #include <new>
 #include <optional>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 namespace rdmagpu::peers {
@@ -85,12 +84,12 @@ public:
   /// The same once the thread has come to its end by itself.
   void wait() noexcept { end(false); }
   V4l2Counters counters() const noexcept {
-    return m_impl && m_impl->run ? m_impl->run->counters() : V4l2Counters{};
+    return m_impl && m_impl->thread.run() ? m_impl->thread.run()->counters() : V4l2Counters{};
   }
 
 private:
   struct Impl {
-    explicit Impl(const V4l2Config& c) : config(c), device(c), slots(device) {}
+    explicit Impl(const V4l2Config& c) : config(c), device(c), slots(device), thread(slots) {}
 
     const V4l2Config config;
     std::optional<StagedBuffer> own;
@@ -98,15 +97,15 @@ private:
     detail::V4l2Device device;
     detail::V4l2Slots slots;
     detail::V4l2Wake wake;
-    std::optional<detail::V4l2Run> run; ///< Stays when it is over: it has the counters.
-    std::mutex joining;
-    std::thread thread;
+    detail::RunThread<detail::V4l2Run, detail::V4l2Slots> thread;
   };
 
   explicit V4l2Peer(std::unique_ptr<Impl> impl) noexcept : m_impl(std::move(impl)) {}
 
-  static Error begin(Impl& impl, StagedBuffer& staged);
-  void end(bool now) noexcept;
+  void end(bool now) noexcept {
+    if(m_impl)
+      m_impl->thread.end(now);
+  }
 
   std::unique_ptr<Impl> m_impl;
 };
@@ -124,56 +123,38 @@ inline Result<V4l2Peer> V4l2Peer::open(const char* path, const V4l2Config& confi
   }
 }
 
-inline Error V4l2Peer::begin(Impl& impl, StagedBuffer& staged) {
-  if(const auto attached = impl.slots.attach(staged, impl.config.memory); !attached)
-    return attached.error();
-  impl.run.emplace(impl.device, impl.slots, impl.wake, staged, impl.config);
-  if(const Error error = impl.run->prime(); error.kind != Errc::None)
-    return error;
-  impl.thread = std::thread{[run = &*impl.run] { run->loop(); }};
-  return {};
-}
-
 inline Result<void> V4l2Peer::start(StagedBuffer& staged) noexcept {
   constexpr const char* call = "V4l2Peer::start";
   if(!m_impl)
     return refusal(call, Refusal::Spent);
   Impl& impl = *m_impl;
-  const std::lock_guard lock{impl.joining};
-  if(impl.thread.joinable())
+  const std::lock_guard lock{impl.thread.joining()};
+  if(impl.thread.running())
     return refusal(call, Refusal::Running);
   if(!impl.device.isOpen())
     return refusal(call, Refusal::Spent);
-  impl.run.reset();
-  Error error{};
-  try {
-    error = begin(impl, staged);
-  } catch(const std::bad_alloc&) {
-    error = refusal(call, Refusal::OutOfMemory);
-  } catch(const std::system_error& e) {
-    error = {.kind = Errc::Busy, .origin = Origin::Os, .code = e.code().value(), .call = "std::thread"};
-  }
-  if(error.kind == Errc::None)
-    return {};
-  if(impl.run) {
-    (void)impl.slots.release(); // what came first is what matters
-    impl.run->giveBack();
-    impl.run.reset();
-  }
-  return error;
+  impl.thread.forget();
+  const Error attached = impl.thread.guarded(call, [&] {
+    const auto done = impl.slots.attach(staged, impl.config.memory);
+    return done ? Error{} : done.error();
+  });
+  if(attached.kind != Errc::None)
+    return attached;
+  const Error error = impl.thread.start(call, impl.device, impl.wake, staged, impl.config);
+  return error.kind == Errc::None ? Result<void>{} : error;
 }
 
 inline Result<void> V4l2Peer::start(StagedBufferConfig config) {
   if(!m_impl)
     return refusal("V4l2Peer::start", Refusal::Spent);
-  if(m_impl->thread.joinable())
+  if(m_impl->thread.running())
     return refusal("V4l2Peer::start", Refusal::Running);
   config.flow = m_impl->config.flow;
   if(config.buffer.accepts == Handoffs{})
     config.buffer.accepts = accepts();
   config.buffer.frameBytes = std::max(config.buffer.frameBytes, frameBytes());
   m_impl->fallback = {};
-  m_impl->run.reset(); // of a buffer that goes now
+  m_impl->thread.forget(); // of a buffer that goes now
   for(bool again = !config.path;; again = false) {
     m_impl->own.reset();
     auto made = StagedBuffer::make(config);
@@ -191,18 +172,6 @@ inline Result<void> V4l2Peer::start(StagedBufferConfig config) {
     m_impl->fallback = started.error();
     config.path = SlotPath::Staged;
   }
-}
-
-inline void V4l2Peer::end(bool now) noexcept {
-  if(!m_impl || !m_impl->run)
-    return;
-  if(now)
-    m_impl->run->stop();
-  const std::lock_guard lock{m_impl->joining};
-  if(!m_impl->thread.joinable())
-    return;
-  m_impl->thread.join();
-  m_impl->run->stopped(m_impl->slots.release());
 }
 
 } // namespace rdmagpu::peers

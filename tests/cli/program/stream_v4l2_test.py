@@ -1,9 +1,13 @@
 """`stream` with a V4L2 device as its peer. In the emulated machine VIVID says that the kernel's virtual driver is there."""
 
 import os
+import re
+import signal
+import subprocess
+import time
 import unittest
 
-from support import Y4M_FRAME, ProgramTest, frames, run, y4m
+from support import Y4M_FRAME, ProgramTest, finish, frames, run, start, y4m
 
 PLACE = ["--peer", "v4l2:/dev/null"]
 
@@ -19,10 +23,23 @@ class WithoutDevice(ProgramTest):
 
     def test_what_a_device_cannot_be_asked_for_is_a_wrong_command_line(self):
         clip = self.file("clip.y4m", y4m(frames(1, Y4M_FRAME)))
-        for others in (["--pix", "uyvy422"], ["--size", "2x2"], ["--bytes", 1], ["--preload"], ["--loop"], ["--playout"],
-                       ["--check", "none"], [clip]):
+        for others in (["--pix", "uyvy422"], ["--size", "2x2"], ["--bytes", 1], ["--preload"], ["--loop"], ["--check", "none"], [clip]):
             self.assertFails(run("stream", *PLACE, *others), 2, "cannot be together with --peer v4l2:...")
         self.assertFails(run("stream", *PLACE, "--rate", "input"), 2, "--rate")
+
+    def test_playing_out_needs_an_input_and_sees_nothing_of_what_was_sent(self):
+        clip = self.file("clip.y4m", y4m(frames(1, Y4M_FRAME)))
+        self.assertFails(run("stream", *PLACE, "--playout"), 2, "INPUT is required")
+        for others in (["--check", "all"], ["--out", self.path("out.raw")]):
+            self.assertFails(run("stream", clip, "--playout", *PLACE, *others), 2, "nobody sees what the device has sent")
+        self.assertFails(run("stream", clip, "--playout", *PLACE, "--proof"), 2, "a peer that reads leaves no trace")
+        self.assertFails(run("stream", clip, "--playout", *PLACE), 1, "VIDIOC_QUERYCAP failed: ENOTTY", "hint: Name a V4L2 device")
+
+    def test_playing_out_looks_at_its_input_first(self):
+        raw = self.file("clip.raw", bytes(12))
+        self.assertFails(run("stream", self.path("none.y4m"), "--playout", *PLACE), 1, "none.y4m")
+        self.assertFails(run("stream", raw, "--playout", *PLACE), 1, "--pix")
+        self.assertFails(run("stream", raw, "--bytes", 12, "--rate", "input", "--playout", *PLACE), 1, "does not say its rate")
 
     def test_a_device_that_is_named_wrongly_is_a_wrong_command_line(self):
         for tail, told in (("", "name a device"), ("/dev/video0,x=1", "behind the device come"),
@@ -72,7 +89,110 @@ class Vivid(ProgramTest):
         self.assertFails(run("stream", "--peer", "v4l2:/dev/video0,size=333x77,input=0"), 1, "no picture 333 pixels wide or high")
 
     def test_an_output_does_not_capture(self):
-        self.assertFails(run("stream", "--peer", "v4l2:/dev/video1"), 1, "must capture")
+        self.assertFails(run("stream", "--peer", "v4l2:/dev/video1"), 1, "/dev/video1: ", "the device must capture", "hint: Name another node")
+
+    def test_an_input_does_not_play_out(self):
+        clip = self.file("clip.raw", bytes(12))
+        self.assertFails(run("stream", clip, "--bytes", 12, "--playout", "--peer", "v4l2:/dev/video0"), 1,
+                         "/dev/video0: ", "a device that puts out", "hint: Name another node")
+
+    def test_frames_of_another_size_are_refused(self):
+        clip = self.file("clip.raw", bytes(1000))
+        self.assertFails(run("stream", clip, "--bytes", 1000, "--playout", "--peer", "v4l2:/dev/video1,format=UYVY,size=640x360"), 1,
+                         "has frames of 1000 bytes, and /dev/video1 takes 460800 bytes: UYVY 640x360, 1280 a line", "hint: Name the format and size")
+
+
+def v4l2_ctl(node, *options):
+    done = subprocess.run(["v4l2-ctl", "-d", f"/dev/video{node}", *options], capture_output=True, text=True, timeout=60)
+    if done.returncode != 0:
+        raise AssertionError(done.stdout + done.stderr)
+    return done.stdout
+
+
+def connect(device):
+    """A cable from the HDMI output to the HDMI input of vivid's device of that number, which has two nodes."""
+    capture, playout = 2 * device, 2 * device + 1
+    v4l2_ctl(capture, "--set-input=3")
+    v4l2_ctl(playout, "--set-output=1")
+    controls = v4l2_ctl(capture, "--list-ctrls-menus")
+    if menu := re.search(rf"hdmi_00{device}_0_is_connected_to.*?(\d+): Output HDMI 00{device}-0", controls, re.S):  # from 6.12 on
+        v4l2_ctl(capture, f"--set-ctrl=hdmi_00{device}_0_is_connected_to={menu.group(1)}")
+    else:
+        v4l2_ctl(capture, "--set-ctrl=loop_video=1")
+    v4l2_ctl(capture, "--set-ctrl=osd_text_mode=2")  # none
+    return capture, playout
+
+
+@unittest.skipUnless("VIVID" in os.environ, "the kernel's virtual video driver is not there")
+class VividLoop(ProgramTest):
+    """What is played out comes back through the driver, byte for byte."""
+
+    FRAMES = 24
+    ATTEMPTS = 5  # on a machine that is stopped for a while now and then, as one in software is
+
+    def loop(self, device, name, size, frame_bytes, *options, letters, rounds=1, moved_by="device"):
+        """Plays the clip out while another program captures. Returns the report and which frames came back."""
+        capture, playout = connect(device)
+        width, height = size.split("x")
+        for node in (capture, playout):
+            v4l2_ctl(node, f"--set-dv-bt-timings=cvt,width={width},height={height},fps=60")
+        sent = frames(self.FRAMES, frame_bytes)
+        clip = self.file("clip.raw", b"".join(sent))
+        out = self.file("out.raw", b"")
+        place = f",format={letters},size={size}"
+        back = start("stream", "--json", "--slots", 12, "--out", out, "--peer", f"v4l2:/dev/video{capture}{place},input=3")
+        self.addCleanup(back.kill)
+        while os.path.getsize(out) < frame_bytes:  # until it captures
+            self.assertIsNone(back.poll(), "the capture has ended")
+            time.sleep(0.05)
+        outcome = run("stream", clip, "--json", "--playout", "--pix", name, "--size", size, f"--loop={rounds}", *options,
+                      "--peer", f"v4l2:/dev/video{playout}{place},input=1")
+        back.send_signal(signal.SIGINT)
+        finish(back)
+        self.assertEqual(outcome.code, 0, outcome.err)
+        report = outcome.json
+        self.assertEqual((report["frames"], report["checked"], report["direction"], report["moved_by"]), (rounds * self.FRAMES, 0, "playout", moved_by))
+        self.assertEqual(report["underruns"], report["device"]["lost"])
+        self.assertEqual((report["device"]["format"], report["device"]["frame_bytes"]), (letters, frame_bytes))
+        return report, self.compare(sent, out, frame_bytes)
+
+    def compare(self, sent, out, frame_bytes):
+        """From the first to the last of ours nothing came that was not sent, and the last is the last."""
+        number = {frame: n for n, frame in enumerate(sent)}
+        with open(out, "rb") as file:
+            got = [number.get(frame) for frame in iter(lambda: file.read(frame_bytes), b"")]
+        seen = [n for n in got if n is not None]
+        self.assertTrue(seen, "nothing came back")
+        first = got.index(seen[0])
+        last = len(got) - got[::-1].index(seen[-1])
+        self.assertNotIn(None, got[first:last], f"a frame that was not sent: {got}")
+        self.assertEqual(seen[-1], self.FRAMES - 1)
+        return seen
+
+    def assertComesBack(self, *arguments, lossless=False, **options):
+        """The two run by clocks of their own, so that some frames are seen twice and some not at all: many must be."""
+        told = []
+        for _ in range(self.ATTEMPTS):
+            report, seen = self.loop(*arguments, **options)
+            told.append((len(set(seen)), report["device"]["lost"]))
+            if len(set(seen)) >= self.FRAMES // 4 and not (lossless and report["device"]["lost"]):
+                return report, seen
+        self.fail(f"frames seen and lost in each attempt: {told}")
+
+    def test_uyvy_in_order_and_none_lost(self):
+        # All are queued before the first is sent, so that what is lost would be the device's loss.
+        _, seen = self.assertComesBack(0, "uyvy422", "640x480", 640 * 480 * 2, "--slots", self.FRAMES, letters="UYVY", lossless=True)
+        self.assertEqual(seen, sorted(seen))
+
+    def test_nv12_of_a_multi_planar_device(self):
+        self.assertComesBack(1, "nv12", "640x480", 640 * 480 * 3 // 2, letters="NV12", rounds=4)
+
+    def test_planes_one_behind_the_other(self):
+        self.assertComesBack(0, "yuv420p", "800x600", 800 * 600 * 3 // 2, "--preload", letters="YU12", rounds=4)
+
+    def test_bgra_through_slots_of_the_devices_own(self):
+        report, _ = self.assertComesBack(1, "bgra", "640x480", 640 * 480 * 4, "--staged", letters="AR24", rounds=4, moved_by="software")
+        self.assertEqual(report["path"], "staged")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from documents_test import DOCUMENT, text
 from support import ProgramTest, finish, run, start
 
 PORT = 20000 + os.getpid() % 10000  # below those that the system gives away
+PCI = "/sys/bus/pci/devices"
 SMALL = ["--slots", "3", "--bytes", "200000"]
 
 
@@ -23,8 +24,8 @@ class Proof(ProgramTest):
         self.assertEqual((report["api"], report["peer"], report["slots"]), ("host", "verbs:nic0", 3))
         self.assertEqual((report["write"], report["read"], report["failures"]), ("proven", "proven", []))
         self.assertEqual((report["proof"]["registered"], report["proof"]["by"]), ("yes", "software"))
-        self.assertEqual(report["nic"], {"device": "nic0", "port": 1, "gid_index": 1, "gid": "::1", "path": "host-pages",
-                                         "attempts": [{"path": "host-pages", "error": None}], "to": None})
+        self.assertEqual(report["nic"], {"device": "nic0", "port": 1, "gid_index": 1, "gid": "::1", "address": None, "path": "host-pages",
+                                         "attempts": [{"path": "host-pages", "error": None}], "to": None, "pci": None})
 
     def test_every_key_is_documented(self):
         said = text(DOCUMENT)
@@ -43,6 +44,18 @@ class Proof(ProgramTest):
     def test_a_port_without_gids_has_none(self):
         report = verify("--api", "host", "--json", nic="infiniband").json
         self.assertEqual((report["nic"]["gid_index"], report["nic"]["gid"], report["write"]), (None, None, "proven"))
+
+    def on_the_bus(self, address):
+        node = self.path(f"devices/pci0000:00/{address}/infiniband/nic0")
+        os.makedirs(node)
+        return run("verify", "--peer", "verbs:nic0", *SMALL, "--api", "host", "--json", env={**os.environ, "RDMAGPU_STANDIN_NIC_NODE": node})
+
+    @unittest.skipUnless(os.path.isdir(PCI) and os.listdir(PCI), "the kernel lists no PCI device")
+    def test_its_place_on_the_bus_decides_where_the_slots_are(self):
+        address = os.listdir(PCI)[0]
+        report = self.on_the_bus(address).json
+        self.assertEqual((report["nic"]["pci"], report["write"]), (address, "proven"))
+        self.assertFails(self.on_the_bus("fffe:ff:1f.7"), 1, "fffe:ff:1f.7")
 
     def test_the_gid_can_be_chosen(self):
         report = verify("--api", "host", "--json", "--gid", "1", peer="verbs:nic0:1").json
@@ -87,8 +100,8 @@ class Failures(ProgramTest):
     def test_a_gid_that_the_port_does_not_have(self):
         self.assertFails(verify("--api", "host", "--gid", "9"), 1, "ENODATA", "hint: Set --gid to an entry")
 
-    def test_iwarp_is_told(self):
-        self.assertFails(verify("--api", "host", nic="iwarp"), 1, "hint: Use a NIC of InfiniBand or RoCE")
+    def test_iwarp_between_hosts_is_told(self):
+        self.assertFails(verify(f"--listen=127.0.0.1:{PORT}", nic="iwarp", slots=[]), 1, "hint: Use NICs of InfiniBand or RoCE")
 
     def test_slots_that_are_too_much_for_the_device(self):
         self.assertFails(verify("--api", "host", nic="small", slots=["--slots", "17", "--bytes", "64K"]), 1, "max_mr_size", "1114112", "1048576")

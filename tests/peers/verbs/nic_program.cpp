@@ -15,6 +15,8 @@ Nic nicNamed(std::string_view name) {
   nic.ethernet = name != "infiniband";
   nic.readsArrive = name != "writes-only";
   nic.bytesMove = name != "liar";
+  if(const char* node = std::getenv("RDMAGPU_STANDIN_NIC_NODE"))
+    nic.node = node;
   if(name == "small")
     nic.maxMrSize = 1 << 20;
   return nic;

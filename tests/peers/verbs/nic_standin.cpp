@@ -299,6 +299,7 @@ void reset(const Nic& nic) {
   s.context.ops.poll_cq = &pollQueue;
   s.device.transport_type = nic.iWarp ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
   std::strcpy(s.device.name, "nic0");
+  std::strncpy(s.device.ibdev_path, nic.node.c_str(), sizeof s.device.ibdev_path - 1);
 }
 
 ibv_pd* domain() { return &state().domains[0]; }
@@ -319,6 +320,11 @@ const std::vector<std::string>& violations() { return state().violations; }
 using namespace rdmagpu::nictest;
 
 extern "C" {
+
+#define RDMAGPU_CALLED_BY_STANDIN __attribute__((visibility("default")))
+RDMAGPU_CALLED_BY_STANDIN int rdmagpu_standin_cm_enter(const char* call);
+RDMAGPU_CALLED_BY_STANDIN ibv_context* rdmagpu_standin_cm_context();
+RDMAGPU_CALLED_BY_STANDIN void rdmagpu_standin_cm_connect(std::uint32_t one, std::uint32_t other);
 
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
@@ -509,6 +515,20 @@ int ibv_modify_qp(ibv_qp* pair, ibv_qp_attr* wanted, int mask) {
     return code;
   pair->state = w.qp_state;
   return 0;
+}
+
+/// For the stand-in of librdmacm.
+int rdmagpu_standin_cm_enter(const char* call) {
+  const std::lock_guard lock{state().mutex};
+  return enter(call);
+}
+ibv_context* rdmagpu_standin_cm_context() { return &state().context; }
+void rdmagpu_standin_cm_connect(std::uint32_t one, std::uint32_t other) {
+  const std::lock_guard lock{state().mutex};
+  for(const auto& [pair, of] : {std::pair{one, other}, std::pair{other, one}}) {
+    state().connections[pair] = of;
+    pairNumbered(pair)->state = IBV_QPS_RTS;
+  }
 }
 
 ibv_fork_status ibv_is_fork_initialized() { return static_cast<ibv_fork_status>(state().nic.fork); }

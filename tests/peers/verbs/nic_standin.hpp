@@ -28,6 +28,7 @@ struct Nic {
   bool portUp = true;
   bool ethernet = true;
   bool iWarp = false;
+  std::string node{};      ///< Of /sys.
   bool bytesMove = true;   ///< Else every transfer succeeds, and none does anything.
   bool readsArrive = true; ///< Else as behind a root complex that passes writes only.
 };

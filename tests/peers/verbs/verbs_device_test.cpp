@@ -2,6 +2,7 @@
 
 #include <rdmagpu/verbs_device.hpp>
 #include <rdmagpu/verbs_loopback.hpp>
+#include <support/temp_tree.hpp>
 
 #include <cerrno>
 
@@ -37,6 +38,21 @@ TEST_F(VerbsDevices, SlotsAreProvenThroughTheOneThatIsNamed) {
   ASSERT_TRUE(report);
   EXPECT_EQ(report->write, Answer::Yes);
   EXPECT_EQ(report->read, Answer::Yes);
+}
+
+TEST_F(VerbsDevices, TheirPlaceOnTheBusIsThatOfThePciDeviceBehindThem) {
+  const test::TempTree tree;
+  Nic nic = mlx5();
+  nic.node = tree.root() + "/sys/class/infiniband/nic0";
+  tree.write("/sys/devices/pci0000:00/0000:00:01.0/0000:65:00.0/infiniband/nic0/node_type", "1: CA");
+  tree.link("/sys/class/infiniband/nic0",
+            "../../devices/pci0000:00/0000:00:01.0/0000:65:00.0/infiniband/nic0");
+  reset(nic);
+  EXPECT_EQ(VerbsDevice::open("nic0")->pci(), PciAddress::parse("0000:65:00.0"));
+  nic.node = tree.root() + "/sys/devices"; // as of rxe: virtual
+  reset(nic);
+  EXPECT_EQ(VerbsDevice::open("nic0")->pci(), std::nullopt);
+  EXPECT_EQ(VerbsDevice{}.pci(), std::nullopt);
 }
 
 TEST_F(VerbsDevices, IsEmptyAfterAMove) {

@@ -138,10 +138,6 @@ TEST_F(VerbsLoopbacks, WhatCannotBeConnectedSaysWhy) {
   EXPECT_EQ(refusal(registerOn(buffer), {.port = 2}).code, EINVAL);
   reset();
   EXPECT_EQ(refusal(registerOn(buffer), {.gidIndex = 5}).code, ENODATA);
-  nic = rxe();
-  nic.iWarp = true;
-  reset(nic);
-  EXPECT_EQ(refusal(registerOn(buffer)).kind, Errc::Unsupported);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #include <rdmagpu/error.hpp>
 #include <rdmagpu/peers/detail/deltacast_sdk.hpp>
 #include <rdmagpu/peers/detail/deltacast_slots.hpp>
+#include <rdmagpu/peers/detail/queued_slots.hpp>
 #include <rdmagpu/peers/support.hpp>
 #include <rdmagpu/slot_ring.hpp>
 #include <rdmagpu/staged_buffer.hpp>
@@ -45,36 +46,23 @@ public:
   DeltacastRun(DeltacastSlots& slots, StagedBuffer& staged, SlotFlow flow, const DeltacastConfig& config)
       : m_slots(slots),
         m_staged(staged),
-        m_ring(staged.ring()),
-        m_flow(flow),
         m_config(config),
-        m_depth(std::min(queueLimit, m_ring.slotCount())) {
-    m_held.resize(m_ring.slotCount());
-  }
+        m_queue(slots, staged, flow, std::min(queueLimit, staged.ring().slotCount())) {}
 
   /// Capture: queues every free slot and starts the stream. Playout: the thread does, when there are frames.
   Error prime() noexcept {
-    if(m_flow == SlotFlow::Playout)
+    if(m_queue.playsOut())
       return {};
-    RingStatus status{};
-    Error error = queueFree(status);
-    if(error.kind == Errc::None && m_queued == 0)
-      error = refusal("DeltacastPeer::startCapture", Refusal::NoFreeSlot);
+    const Error error = m_queue.queueFirstFree("DeltacastPeer::startCapture");
     return error.kind == Errc::None ? startStream() : error;
   }
 
   /// After prime() has failed, and the SDK has let go.
-  void giveBack() noexcept {
-    for(std::uint32_t slot = 0; slot < m_held.size(); ++slot) {
-      if(m_held[slot] && m_flow == SlotFlow::Capture)
-        m_ring.abandon(slot);
-      m_held[slot] = false;
-    }
-  }
+  void giveBack() noexcept { m_queue.giveBack(); }
 
   void loop() noexcept {
-    const Error error = m_flow == SlotFlow::Capture ? capture() : playOut();
-    closeRing();
+    const Error error = m_queue.playsOut() ? playOut() : capture();
+    m_queue.close();
     const std::lock_guard lock{m_mutex};
     m_counters.error = error;
     m_counters.finished = true;
@@ -84,7 +72,7 @@ public:
     if(m_over)
       return;
     m_stopping = true;
-    closeRing();
+    m_queue.close();
   }
 
   /// The loop has ended and the SDK has let go: ring and StagedBuffer are not touched any more.
@@ -102,20 +90,17 @@ public:
 private:
   static constexpr std::uint32_t queueLimit = 32; ///< The SDK's.
   static constexpr int drainTimeouts = 10;        ///< In a row: then the card sends no more.
-  static constexpr std::chrono::nanoseconds forever{-1};
 
   Error capture() noexcept {
     while(!m_stopping) {
       RingStatus status{};
-      if(const Error error = queueFree(status); error.kind != Errc::None)
+      if(const Error error = m_queue.queueFree(status); error.kind != Errc::None)
         return error;
       if(status == RingStatus::Closed)
         return {};
-      if(m_queued == 0) {
-        std::uint32_t slot{};
-        if(m_ring.acquire(slot, forever) != RingStatus::Ok)
-          return {};
-        if(const Error error = queue(slot); error.kind != Errc::None)
+      if(m_queue.empty()) {
+        bool open = true;
+        if(const Error error = m_queue.queueNextFree(open); error.kind != Errc::None || !open)
           return error;
       }
       HANDLE handle{};
@@ -143,44 +128,29 @@ private:
       return error;
     if(bytes > m_staged.facts().peer.frameBytes)
       return refusal("VHD_GetSlotBuffer", Refusal::SlotsTooSmall, bytes, m_staged.facts().peer.frameBytes);
-    if(m_staged.path() == SlotPath::Direct && m_staged.facts().application.writesNeedFlush) {
-      if(const auto flushed = m_staged.applicationBuffer().flushPeerWrites(); !flushed)
-        return flushed.error();
-    }
+    if(const Error error = m_queue.flushPeerWrites(); error.kind != Errc::None)
+      return error;
     countLost();
-    switch(m_ring.publish(slot, std::chrono::nanoseconds{now}.count(), bytes)) {
-    case RingStatus::Ok:
-      m_held[slot] = false;
+    RingStatus status{};
+    const Error error = m_queue.publish(slot, std::chrono::nanoseconds{now}.count(), bytes, status);
+    if(status == RingStatus::Ok)
       countFrame();
-      return {};
-    case RingStatus::Faulty: // other memory from now on; a card does not send a frame twice
-      m_ring.countDrop();
-      return queue(slot);
-    case RingStatus::Closed:
-      open = false;
-      return {};
-    case RingStatus::Empty:
-    case RingStatus::Misuse:
-      break;
-    }
-    return refusal("SlotRing::publish", Refusal::UnknownSlot, slot, m_ring.slotCount());
+    open = status != RingStatus::Closed;
+    return error;
   }
 
   Error playOut() noexcept {
-    const std::uint32_t first = std::clamp(m_config.primeFrames, 1U, m_depth);
     bool more = true;
-    while(more && m_queued < first) {
-      if(const Error error = sendNext(forever, more); error.kind != Errc::None)
-        return error;
-    }
-    if(m_queued == 0 || m_stopping)
+    if(const Error error = m_queue.queueFirstFrames(m_config.primeFrames, more); error.kind != Errc::None)
+      return error;
+    if(m_queue.empty() || m_stopping)
       return {};
     if(const Error error = startStream(); error.kind != Errc::None)
       return error;
     for(int idle = 0; !m_stopping;) {
-      if(const Error error = feed(more); error.kind != Errc::None)
+      if(const Error error = m_queue.queueFrames(more); error.kind != Errc::None)
         return error;
-      if(m_queued == 0)
+      if(m_queue.empty())
         return {};
       HANDLE handle{};
       const ULONG wait = more ? waitMs() : timeoutMs();
@@ -198,68 +168,18 @@ private:
       std::uint32_t slot{};
       if(const Error unknown = cameBack("VHD_WaitSlotSent", handle, slot); unknown.kind != Errc::None)
         return unknown;
-      m_held[slot] = false;
-      m_ring.release(slot);
+      m_queue.release(slot);
       countLost();
       countFrame();
     }
     return {};
   }
 
-  /// Queues what there is, and waits for a frame only if the card has none.
-  Error feed(bool& more) noexcept {
-    for(bool had = true; more && had && m_queued < m_depth;) {
-      const std::uint32_t before = m_queued;
-      const auto timeout = m_queued == 0 ? forever : std::chrono::nanoseconds{0};
-      if(const Error error = sendNext(timeout, more); error.kind != Errc::None)
-        return error;
-      had = m_queued > before;
-    }
-    return {};
-  }
-
-  /// `more` becomes false when no further frame will come.
-  Error sendNext(std::chrono::nanoseconds timeout, bool& more) noexcept {
-    RingFrame frame;
-    const RingStatus status = timeout.count() == 0 ? m_ring.tryTake(frame) : m_ring.take(frame, timeout);
-    if(status != RingStatus::Ok) {
-      more = status == RingStatus::Empty;
-      return {};
-    }
-    // The card sends all of a slot at a time of its own choosing.
-    if(frame.bytesReady < frame.bytes &&
-       m_ring.waitBytes(frame.slot, frame.bytes, forever) != RingStatus::Ok) {
-      m_ring.release(frame.slot);
-      more = false;
-      return {};
-    }
-    return queue(frame.slot);
-  }
-
-  /// Every slot that is free; `status` says why there are no more.
-  Error queueFree(RingStatus& status) noexcept {
-    std::uint32_t slot{};
-    status = RingStatus::Ok;
-    while(m_queued < m_depth && (status = m_ring.tryAcquire(slot)) == RingStatus::Ok) {
-      if(const Error error = queue(slot); error.kind != Errc::None)
-        return error;
-    }
-    return {};
-  }
-
-  Error queue(std::uint32_t slot) noexcept {
-    m_held[slot] = true;
-    const Error error = m_slots.queue(m_staged, slot, m_flow);
-    m_queued += error.kind == Errc::None ? 1 : 0;
-    return error;
-  }
-
   Error cameBack(const char* call, HANDLE handle, std::uint32_t& slot) noexcept {
     const std::uint32_t* index = m_slots.indexOf(handle);
-    if(!index || !m_held[*index] || m_queued == 0)
-      return refusal(call, Refusal::UnknownSlot, m_queued, m_ring.slotCount());
+    if(!index || !m_queue.takeBack(*index))
+      return refusal(call, Refusal::UnknownSlot, m_queue.count(), m_staged.ring().slotCount());
     slot = *index;
-    --m_queued;
     return {};
   }
 
@@ -286,12 +206,8 @@ private:
       return;
     m_lost = std::min(m_lost, now);
     m_counters.lost += now - m_lost;
-    for(; m_lost < now; ++m_lost) {
-      if(m_flow == SlotFlow::Capture)
-        m_ring.countDrop();
-      else
-        m_ring.countUnderrun();
-    }
+    for(; m_lost < now; ++m_lost)
+      m_queue.countLost();
   }
 
   void countFrame() noexcept {
@@ -306,28 +222,16 @@ private:
     ++m_counters.timeouts;
   }
 
-  void closeRing() noexcept {
-    if(m_flow == SlotFlow::Capture)
-      m_ring.closeProducer();
-    else
-      m_ring.closeConsumer();
-  }
-
   ULONG timeoutMs() const noexcept {
     return static_cast<ULONG>(std::clamp<std::int64_t>(m_config.timeout.count(), 1, 10'000));
   }
 
-  /// The SDK's waits know nothing of the ring: while the card's queue is short, the ring is looked at often.
-  ULONG waitMs() const noexcept { return m_queued < std::min(2U, m_depth) ? 1 : timeoutMs(); }
+  ULONG waitMs() const noexcept { return m_queue.fewAreQueued() ? 1 : timeoutMs(); }
 
   DeltacastSlots& m_slots;
   StagedBuffer& m_staged;
-  SlotRing& m_ring;
-  const SlotFlow m_flow;
   const DeltacastConfig m_config;
-  const std::uint32_t m_depth; ///< Slots that may be queued at once.
-  std::vector<bool> m_held;    ///< Slots of the ring that this side has.
-  std::uint32_t m_queued{};
+  QueuedSlots<DeltacastSlots> m_queue;
   ULONG m_lost{};
   std::atomic<bool> m_stopping{};
   std::atomic<bool> m_over{};

@@ -75,7 +75,7 @@ public:
 
   /// Of slot `index`, the one whose memory the StagedBuffer hands out now. Queued with VHD_QueueInSlot or
   /// VHD_QueueOutSlot.
-  Error queue(const StagedBuffer& staged, std::uint32_t index, SlotFlow flow) noexcept {
+  Error queue(const StagedBuffer& staged, std::uint32_t index, SlotFlow flow, std::size_t) noexcept {
     const std::uint64_t address = addressBits(staged.handoff(index));
     for(const Slot& slot : m_slots) {
       if(slot.index != index || slot.address != address)

@@ -1,5 +1,6 @@
 #pragma once
 #include <rdmagpu/error.hpp>
+#include <rdmagpu/peers/detail/queued_slots.hpp>
 #include <rdmagpu/peers/detail/v4l2_device.hpp>
 #include <rdmagpu/peers/detail/v4l2_slots.hpp>
 #include <rdmagpu/peers/support.hpp>
@@ -61,40 +62,30 @@ private:
 /// be called by any.
 class V4l2Run {
 public:
-  V4l2Run(V4l2Device& device, V4l2Slots& slots, V4l2Wake& wake, StagedBuffer& staged,
+  V4l2Run(V4l2Slots& slots, V4l2Device& device, V4l2Wake& wake, StagedBuffer& staged,
           const V4l2Config& config)
       : m_device(device),
         m_slots(slots),
         m_wake(wake),
         m_staged(staged),
-        m_ring(staged.ring()),
         m_config(config),
-        m_held(m_ring.slotCount()) {}
+        m_queue(slots, staged, config.flow, slots.depth()) {}
 
   /// Capture: queues every free slot and starts the stream. Playout: the thread does, when there are frames.
   Error prime() noexcept {
     m_wake.reset();
     if(m_device.playsOut())
       return {};
-    RingStatus status{};
-    Error error = queueFree(status);
-    if(error.kind == Errc::None && m_queued == 0)
-      error = refusal("V4l2Peer::start", Refusal::NoFreeSlot);
+    const Error error = m_queue.queueFirstFree("V4l2Peer::start");
     return error.kind == Errc::None ? m_device.streamOn() : error;
   }
 
   /// After prime() has failed, and the device has let go.
-  void giveBack() noexcept {
-    for(std::uint32_t slot = 0; slot < m_held.size(); ++slot) {
-      if(m_held[slot] && !m_device.playsOut())
-        m_ring.abandon(slot);
-      m_held[slot] = false;
-    }
-  }
+  void giveBack() noexcept { m_queue.giveBack(); }
 
   void loop() noexcept {
     const Error error = m_device.playsOut() ? playOut() : capture();
-    closeRing();
+    m_queue.close();
     const std::lock_guard lock{m_mutex};
     m_counters.error = error;
     m_counters.finished = true;
@@ -105,7 +96,7 @@ public:
     if(m_over)
       return;
     m_stopping = true;
-    closeRing();
+    m_queue.close();
     m_wake.wake();
   }
 
@@ -122,7 +113,6 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::nanoseconds forever{-1};
   static constexpr std::uint32_t mostLost = 1U << 16U; ///< At once. A larger step is a new count.
   static constexpr int drainTimeouts = 10;             ///< In a row: then the device sends no more.
 
@@ -130,15 +120,13 @@ private:
     m_heardAt = Clock::now();
     while(!m_stopping) {
       RingStatus status{};
-      if(const Error error = queueFree(status); error.kind != Errc::None)
+      if(const Error error = m_queue.queueFree(status); error.kind != Errc::None)
         return error;
       if(status == RingStatus::Closed)
         return {};
-      if(m_queued == 0) {
-        std::uint32_t slot{};
-        if(m_ring.acquire(slot, forever) != RingStatus::Ok)
-          return {};
-        if(const Error error = queue(slot, 0); error.kind != Errc::None)
+      if(m_queue.empty()) {
+        bool open = true;
+        if(const Error error = m_queue.queueNextFree(open); error.kind != Errc::None || !open)
           return error;
         m_heardAt = Clock::now();
       }
@@ -162,52 +150,37 @@ private:
       return error;
     const std::size_t room = m_staged.facts().peer.frameBytes;
     if(done.faulty || done.bytes == 0) {
-      m_ring.countDrop();
-      return queue(slot, 0);
+      m_queue.countLost();
+      return m_queue.queueAgain(slot);
     }
     if(done.bytes > room)
       return refusal("VIDIOC_DQBUF", Refusal::SlotsTooSmall, done.bytes, room);
     if(done.offset != 0)
       return refusal("VIDIOC_DQBUF", Refusal::DataOffset, done.offset);
-    if(m_staged.path() == SlotPath::Direct && m_staged.facts().application.writesNeedFlush) {
-      if(const auto flushed = m_staged.applicationBuffer().flushPeerWrites(); !flushed)
-        return flushed.error();
-    }
+    if(const Error error = m_queue.flushPeerWrites(); error.kind != Errc::None)
+      return error;
     const std::chrono::nanoseconds now = Clock::now().time_since_epoch();
-    switch(m_ring.publish(slot, done.timestamp.value_or(now.count()), done.bytes)) {
-    case RingStatus::Ok:
-      m_held[slot] = false;
+    RingStatus status{};
+    const Error error = m_queue.publish(slot, done.timestamp.value_or(now.count()), done.bytes, status);
+    if(status == RingStatus::Ok)
       countFrame();
-      return {};
-    case RingStatus::Faulty: // other memory from now on; a device does not send a frame twice
-      m_ring.countDrop();
-      return queue(slot, 0);
-    case RingStatus::Closed:
-      open = false;
-      return {};
-    case RingStatus::Empty:
-    case RingStatus::Misuse:
-      break;
-    }
-    return refusal("SlotRing::publish", Refusal::UnknownSlot, slot, m_ring.slotCount());
+    open = status != RingStatus::Closed;
+    return error;
   }
 
   Error playOut() noexcept {
-    const std::uint32_t first = std::clamp(m_config.primeFrames, 1U, m_slots.depth());
     bool more = true; // frames to come
-    while(more && m_queued < first) {
-      if(const Error error = sendNext(forever, more); error.kind != Errc::None)
-        return error;
-    }
-    if(m_queued == 0 || m_stopping)
+    if(const Error error = m_queue.queueFirstFrames(m_config.primeFrames, more); error.kind != Errc::None)
+      return error;
+    if(m_queue.empty() || m_stopping)
       return {};
     if(const Error error = m_device.streamOn(); error.kind != Errc::None)
       return error;
     m_heardAt = Clock::now();
     for(int idle = 0; !m_stopping;) {
-      if(const Error error = feed(more); error.kind != Errc::None)
+      if(const Error error = m_queue.queueFrames(more); error.kind != Errc::None)
         return error;
-      if(m_queued == 0)
+      if(m_queue.empty())
         return {};
       std::optional<V4l2Done> done;
       bool open = true;
@@ -220,7 +193,7 @@ private:
         if(more || !quiet)
           continue;
         // Many a device repeats its last frame until there is another, and keeps it.
-        if(m_queued == 1) {
+        if(m_queue.count() == 1) {
           countFrame();
           return {};
         }
@@ -232,60 +205,11 @@ private:
       std::uint32_t slot{};
       if(const Error error = cameBack(*done, slot); error.kind != Errc::None)
         return error;
-      m_held[slot] = false;
-      m_ring.release(slot);
+      m_queue.release(slot);
       if(!done->faulty)
         countFrame();
     }
     return {};
-  }
-
-  /// Queues what there is, and waits for a frame only if the device has none.
-  Error feed(bool& more) noexcept {
-    for(bool had = true; more && had && m_queued < m_slots.depth();) {
-      const std::uint32_t before = m_queued;
-      const auto timeout = m_queued == 0 ? forever : std::chrono::nanoseconds{0};
-      if(const Error error = sendNext(timeout, more); error.kind != Errc::None)
-        return error;
-      had = m_queued > before;
-    }
-    return {};
-  }
-
-  /// `more` becomes false when no further frame will come.
-  Error sendNext(std::chrono::nanoseconds timeout, bool& more) noexcept {
-    RingFrame frame;
-    const RingStatus status = timeout.count() == 0 ? m_ring.tryTake(frame) : m_ring.take(frame, timeout);
-    if(status != RingStatus::Ok) {
-      more = status == RingStatus::Empty;
-      return {};
-    }
-    // The device sends all of a slot at a time of its own choosing.
-    if(frame.bytesReady < frame.bytes &&
-       m_ring.waitBytes(frame.slot, frame.bytes, forever) != RingStatus::Ok) {
-      m_ring.release(frame.slot);
-      more = false;
-      return {};
-    }
-    return queue(frame.slot, frame.bytes);
-  }
-
-  /// Every slot that is free; `status` says why there are no more.
-  Error queueFree(RingStatus& status) noexcept {
-    std::uint32_t slot{};
-    status = RingStatus::Ok;
-    while(m_queued < m_slots.depth() && (status = m_ring.tryAcquire(slot)) == RingStatus::Ok) {
-      if(const Error error = queue(slot, 0); error.kind != Errc::None)
-        return error;
-    }
-    return {};
-  }
-
-  Error queue(std::uint32_t slot, std::size_t bytes) noexcept {
-    m_held[slot] = true;
-    const Error error = m_slots.queue(m_staged, slot, bytes);
-    m_queued += error.kind == Errc::None ? 1 : 0;
-    return error;
   }
 
   /// Waits for a buffer that comes back; empty after a while without one. `more` is false when none will.
@@ -308,10 +232,9 @@ private:
 
   Error cameBack(const V4l2Done& done, std::uint32_t& slot) noexcept {
     const auto had = m_slots.cameBack(done.index);
-    if(!had || !m_held[*had])
+    if(!had || !m_queue.takeBack(*had))
       return refusal("VIDIOC_DQBUF", Refusal::UnknownSlot, done.index, m_slots.depth());
     slot = *had;
-    --m_queued;
     m_heardAt = Clock::now();
     countLost(done.sequence);
     if(done.faulty || (done.bytes == 0 && !m_device.playsOut())) {
@@ -327,12 +250,8 @@ private:
     m_sequence = sequence;
     if(step < 2 || step > mostLost)
       return;
-    for(std::uint32_t i = 1; i < step; ++i) {
-      if(m_device.playsOut())
-        m_ring.countUnderrun();
-      else
-        m_ring.countDrop();
-    }
+    for(std::uint32_t i = 1; i < step; ++i)
+      m_queue.countLost();
     const std::lock_guard lock{m_mutex};
     m_counters.lost += step - 1;
   }
@@ -353,27 +272,17 @@ private:
     m_counters.timeouts += it ? 1 : 0;
   }
 
-  void closeRing() noexcept {
-    if(m_device.playsOut())
-      m_ring.closeConsumer();
-    else
-      m_ring.closeProducer();
-  }
-
   int timeoutMs() const noexcept {
     return static_cast<int>(std::clamp<std::int64_t>(m_config.timeout.count(), 1, 60'000));
   }
-  /// The wait knows nothing of the ring: while the device's queue is short, the ring is looked at often.
-  int waitMs() const noexcept { return m_queued < std::min(2U, m_slots.depth()) ? 1 : timeoutMs(); }
+  int waitMs() const noexcept { return m_queue.fewAreQueued() ? 1 : timeoutMs(); }
 
   V4l2Device& m_device;
   V4l2Slots& m_slots;
   V4l2Wake& m_wake;
   StagedBuffer& m_staged;
-  SlotRing& m_ring;
   const V4l2Config m_config;
-  std::vector<bool> m_held; ///< Slots of the ring that this side has.
-  std::uint32_t m_queued{};
+  QueuedSlots<V4l2Slots> m_queue;
   std::optional<std::uint32_t> m_sequence;
   Clock::time_point m_heardAt{};
   std::atomic<bool> m_stopping{};

@@ -54,7 +54,7 @@ public:
   std::uint32_t depth() const noexcept { return static_cast<std::uint32_t>(m_slotOf.size()); }
 
   /// Of slot `index`, the memory that the StagedBuffer hands out now.
-  Error queue(const StagedBuffer& staged, std::uint32_t slot, std::size_t bytes) noexcept {
+  Error queue(const StagedBuffer& staged, std::uint32_t slot, SlotFlow, std::size_t bytes) noexcept {
     const std::uint64_t address = addressBits(staged.handoff(slot));
     const auto place = std::find_if(m_places.begin(), m_places.end(),
                                     [&](const Place& p) { return p.slot == slot && p.address == address; });

@@ -127,9 +127,13 @@ Expected<PeerOption> parsePeer(const std::string& text) {
   constexpr std::string_view blockPeer = "block:";
   if(text.starts_with(blockPeer) && text.size() > blockPeer.size())
     return PeerOption{.text = text, .block = text.substr(blockPeer.size())};
+  constexpr std::string_view filePeer = "cufile:";
+  if(text.starts_with(filePeer) && text.size() > filePeer.size())
+    return PeerOption{.text = text, .cuFile = text.substr(filePeer.size())};
   if(text.starts_with("v4l2:"))
     return PeerOption{.text = text, .present = false};
-  return badValue(fmt::format("{} is no peer: it is software, verbs:DEVICE or block:PATH", quote(text)));
+  return badValue(
+      fmt::format("{} is no peer: it is software, verbs:DEVICE, block:PATH or cufile:PATH", quote(text)));
 }
 
 Failure absentPeer(const char* command, const PeerOption& peer, const char* present) {
@@ -230,7 +234,8 @@ void addPeer(CLI::App& app, PeerOption& peer) {
       "The device on the other side of the slots: software (the default), which runs on the CPU; or "
       "verbs:DEVICE[:PORT], an RDMA NIC such as verbs:mlx5_0, by its own transfers; or block:PATH, a block "
       "device such as block:/dev/nvme0n1, whose own DMA engine fills the slots with what it holds, to be "
-      "compared: it is only read, unless --overwrite is given")
+      "compared: it is only read, unless --overwrite is given; or cufile:PATH, a file, the same by GPUDirect "
+      "Storage, with the path that the bytes took")
       ->type_name("PEER");
 }
 

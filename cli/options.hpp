@@ -53,6 +53,7 @@ struct PeerOption {
   bool present{true};             ///< False: a kind that is known and that nothing here has.
   std::optional<NicOption> nic{}; ///< Of "verbs:DEVICE".
   std::string block{};            ///< Of "block:PATH": the path.
+  std::string cuFile{};           ///< Of "cufile:PATH".
   Misbehaviour misbehaviour{};
   std::uint64_t misbehaveAt{};
 };

@@ -142,7 +142,7 @@ int runStream(const StreamOptions& options) {
     return runV4l2Stream(options);
   catchSignals();
   StreamReport report = emptyReport(options);
-  if(!options.peer.present || options.peer.nic || !options.peer.block.empty())
+  if(!options.peer.present || options.peer.nic || !options.peer.block.empty() || !options.peer.cuFile.empty())
     return refuse(options, report, absentPeer("stream", options.peer, "software and v4l2:DEVICE"));
   auto reader = openInput(options);
   if(reader.failure)

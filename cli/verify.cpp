@@ -5,6 +5,7 @@
 #include "options.hpp"
 #include "output.hpp"
 #include "verify/block.hpp"
+#include "verify/cufile.hpp"
 #include "verify/nic.hpp"
 #include "verify/report.hpp"
 #include "verify/verify_options.hpp"
@@ -25,6 +26,7 @@ struct Outcome {
   VerifyReport report;
   PeerFacts peer;
   std::optional<BlockPeer> block{}; ///< The report has its name.
+  std::optional<CuFilePeer> file{}; ///< The same.
 };
 using Proven = std::variant<Outcome, Failure>;
 
@@ -63,6 +65,24 @@ Proven proveBlock(const RdmaGpuBuffer& buffer, const VerifyOptions& options) {
   return Outcome{.report = *std::move(report), .peer = facts, .block = *std::move(peer)};
 }
 
+Proven proveFile(const RdmaGpuBuffer& buffer, const VerifyOptions& options) {
+  auto peer = openCuFilePeer(buffer, options.peer.cuFile, options.overwrite);
+  if(!peer)
+    return notDone(peer.error());
+  auto report = verify(buffer, *peer);
+  if(!report)
+    return notDone(report.error());
+  return Outcome{.report = *std::move(report), .peer = factsOf(*peer), .file = *std::move(peer)};
+}
+
+Proven prove(const RdmaGpuBuffer& buffer, const VerifyOptions& options) {
+  if(!options.peer.block.empty())
+    return proveBlock(buffer, options);
+  if(!options.peer.cuFile.empty())
+    return proveFile(buffer, options);
+  return proveSoftware(buffer);
+}
+
 int show(const VerifyOptions& options, const RdmaGpuBuffer& buffer, const Proven& proven) {
   if(const Failure* failed = std::get_if<Failure>(&proven))
     return fail("verify", options.json, *failed);
@@ -76,6 +96,8 @@ int show(const VerifyOptions& options, const RdmaGpuBuffer& buffer, const Proven
   Json json = toJson(outcome.report, buffer.backend(), outcome.peer);
   if(outcome.block)
     addBlockPeer(json, *outcome.block, buffer.slot(0).size);
+  if(outcome.file)
+    addCuFilePeer(json, *outcome.file, buffer.slot(0).size);
   if(failure)
     json["error"] = toJson(*failure);
   return finishWith(jsonText(json), "verify", exitCode);
@@ -102,8 +124,8 @@ int serve(const VerifyOptions& options, Nic& nic) {
 const char* contradiction(const VerifyOptions& options) {
   if((options.gid || options.to || options.listen) && !options.peer.nic)
     return "--gid, --to and --listen are for --peer verbs:DEVICE";
-  if(options.overwrite && options.peer.block.empty())
-    return "--overwrite: only --peer block:PATH has something to overwrite";
+  if(options.overwrite && options.peer.block.empty() && options.peer.cuFile.empty())
+    return "--overwrite: only --peer block:PATH and cufile:PATH have something to overwrite";
   if(options.to && options.listen)
     return "--to and --listen do not go together: the slots are on the host that says --to";
   return nullptr;
@@ -114,7 +136,7 @@ int runVerify(const VerifyOptions& options) {
     return fail("verify", options.json, usageFailure("verify", wrong), exitUsage);
   if(!options.peer.present)
     return fail("verify", options.json,
-                absentPeer("verify", options.peer, "software, verbs:DEVICE and block:PATH"));
+                absentPeer("verify", options.peer, "software, verbs:DEVICE, block:PATH and cufile:PATH"));
   std::unique_ptr<Nic> nic;
   if(options.peer.nic) {
     auto opened = Nic::open(options);
@@ -127,6 +149,8 @@ int runVerify(const VerifyOptions& options) {
   RdmaGpuBufferConfig config = options.buffer.config();
   if(nic)
     config.peer = nic->pci();
+  else if(!options.peer.cuFile.empty()) // which copies where the drive does not reach the memory
+    config.rdma = GpuRdma::Try;
   else // what a peer on the CPU, and the kernel for its drives, can reach
     config.accepts = {HandoffKind::HostPointer, HandoffKind::PciMapping};
   const auto buffer = RdmaGpuBuffer::make(config);
@@ -137,8 +161,7 @@ int runVerify(const VerifyOptions& options) {
   noteUnusedGpu("verify", options.buffer.gpu, *buffer);
   if(nic)
     return show(options, *buffer, proveNic(*buffer, *nic));
-  return show(options, *buffer,
-              options.peer.block.empty() ? proveSoftware(*buffer) : proveBlock(*buffer, options));
+  return show(options, *buffer, prove(*buffer, options));
 }
 
 void addHosts(CLI::App& app, VerifyOptions& options) {
@@ -181,8 +204,8 @@ Command addVerify(CLI::App& program) {
   addHosts(*app, *options);
   app->add_flag(
       "--overwrite", options->overwrite,
-      "block:PATH: have both directions proven; the first bytes of the device, as many as a slot has, "
-      "are lost. Refused where the device is in use");
+      "block:PATH, cufile:PATH: have both directions proven; the first bytes of the device or file, as many "
+      "as a slot has, are lost. Refused where a block:PATH is in use");
   addApi(*app, options->buffer.api);
   addSlots(*app, options->buffer.slots);
   addBytes(*app, options->buffer.bytes);
@@ -195,6 +218,7 @@ Command addVerify(CLI::App& program) {
               "  rdmagpu verify --peer verbs:mlx5_0 --listen      (on host B)\n"
               "  rdmagpu verify --peer verbs:mlx5_0 --to B        (on host A)\n"
               "  rdmagpu verify --api pci-p2p --gpu 03:00.0 --peer block:/dev/nvme1n1\n"
+              "  rdmagpu verify --api cuda --peer cufile:/data/clip.raw\n"
               "Exit status: 0 both directions are proven, or the one that a device can prove\n"
               "which is only read; 1 they are not.");
   return {app, [options] { return runVerify(*options); }};

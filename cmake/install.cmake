@@ -4,6 +4,10 @@ install(TARGETS rdmagpu rdmagpu_c EXPORT rdmagpuTargets
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS rdmagpu_cufile EXPORT rdmagpuTargets
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET rdmagpu_verbs)
   install(TARGETS rdmagpu_verbs EXPORT rdmagpuTargets
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
@@ -25,7 +29,8 @@ install(FILES ${PROJECT_BINARY_DIR}/rdmagpuConfig.cmake ${PROJECT_BINARY_DIR}/rd
 file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/rdmagpu.pc.in ${PROJECT_BINARY_DIR}/rdmagpu.pc @ONLY)
 configure_file(cmake/rdmagpu-c.pc.in ${PROJECT_BINARY_DIR}/rdmagpu-c.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/rdmagpu.pc ${PROJECT_BINARY_DIR}/rdmagpu-c.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(cmake/rdmagpu-cufile.pc.in ${PROJECT_BINARY_DIR}/rdmagpu-cufile.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/rdmagpu.pc ${PROJECT_BINARY_DIR}/rdmagpu-c.pc ${PROJECT_BINARY_DIR}/rdmagpu-cufile.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(TARGET rdmagpu_verbs)
   configure_file(cmake/rdmagpu-verbs.pc.in ${PROJECT_BINARY_DIR}/rdmagpu-verbs.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/rdmagpu-verbs.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

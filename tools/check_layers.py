@@ -5,7 +5,7 @@ Usage: check_layers.py [ROOT]
 
 The rules, from docs/design.md:
   src/         base <- os <- driver <- backend <- core <- net: a room may use those to its left;
-               doctor may use core and what is below, but not net; all may use include/
+               doctor and storage may use core and what is below, but not net; all may use include/
   src/capi     may use base; it has no logic of its own
   cli, examples, python
                use include/ and their own folder, nothing else of the project
@@ -22,6 +22,7 @@ import sys
 
 LADDER = ["base", "os", "driver", "backend", "core", "net"]
 USES = {room: set(LADDER[: i + 1]) for i, room in enumerate(LADDER)}
+USES["storage"] = {"base", "os", "driver", "backend", "core", "storage"}
 USES["doctor"] = {"base", "os", "driver", "backend", "core", "doctor"}
 USES["capi"] = {"base", "capi"}
 BESIDE_SRC = {"cli": set(), "examples": set(), "python": set(), "bench": {"driver"}, "testkit": {"driver"}}

@@ -129,6 +129,8 @@ std::string toText(const VerifyReport& report, const BufferFacts& facts, const P
       lines.emplace_back("other host", nic->to);
     lines.emplace_back("registered by", pathText(*nic));
   }
+  if(!peer.path.empty())
+    lines.emplace_back("path", peer.path);
   lines.insert(lines.end(), {{"memory", memoryLine(facts)},
                              {"write", fmt::format("{} (peer -> {} slots, checked on the memory's side)",
                                                    verdict(report.write), report.slots)},

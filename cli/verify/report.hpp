@@ -17,6 +17,7 @@ struct PeerFacts {
   std::string mover;              ///< Whose engine moves the bytes, and what that proves.
   std::vector<std::string> hints; ///< For bytes that are lost although every transfer succeeded.
   std::optional<NicFacts> nic{};  ///< Empty for any other peer.
+  std::string path{};             ///< Of a file's bytes; empty for any other peer.
 };
 
 /// Empty when each direction is proven that was not left out.

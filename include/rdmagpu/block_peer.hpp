@@ -2,7 +2,7 @@
 #include <rdmagpu/error.hpp>
 #include <rdmagpu/export.hpp>
 #include <rdmagpu/pci_address.hpp>
-#include <rdmagpu/verify.hpp>
+#include <rdmagpu/storage_peer.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@ struct BlockPeerOptions {
 /// Of slots in a device's memory the kernel decides whether this device reaches them: by both drivers, and by
 /// the bridges between. What it refuses is Unsupported, with what is known of the reason. Holds the slots'
 /// memory. Move-only; one transfer at a time.
-class RDMAGPU_API BlockPeer final : public Peer {
+class RDMAGPU_API BlockPeer final : public StoragePeer {
 public:
   static Result<BlockPeer> open(const RdmaGpuBuffer&, const std::string& path, const BlockPeerOptions& = {});
   ~BlockPeer() override;
@@ -43,7 +43,7 @@ public:
   std::uint64_t size() const noexcept;            ///< Bytes of the device.
   /// How many of the device's bytes, from its start, are lost when `bytes` of a slot are moved; 0 without
   /// `overwrite`.
-  std::uint64_t overwritten(std::size_t bytes) const noexcept;
+  std::uint64_t overwritten(std::size_t bytes) const noexcept override;
 
   /// Puts the bytes on the device, and has it write them into the slot. Without `overwrite` Unsupported. They
   /// are a multiple of the device's blocks, of 512 or 4096 bytes; of 4096 in a file.
@@ -52,21 +52,13 @@ public:
   /// so that a read which moves nothing is seen. Without `overwrite` Unsupported.
   Result<void> read(std::uint32_t slot, std::span<std::byte> bytes) override;
 
-  /// verify()'s way without `overwrite`: what the device has for a slot, read to host memory, ...
-  Result<void> fetch(std::uint32_t slot, std::span<std::byte> bytes);
-  /// ... and the same bytes, written by the device into the slot.
-  Result<void> fill(std::uint32_t slot, std::size_t bytes);
+  Result<void> fetch(std::uint32_t slot, std::span<std::byte> bytes) override;
+  Result<void> fill(std::uint32_t slot, std::size_t bytes) override;
 
 private:
   struct Impl;
   explicit BlockPeer(std::unique_ptr<Impl>) noexcept;
   std::unique_ptr<Impl> m_impl;
 };
-
-/// Proves what that device allows. With `overwrite` both directions, as verify() of any peer does. Without it
-/// the device is only read: each slot is filled by it with what it holds, and compared with the same bytes
-/// read to host memory, of which the slot held the complement. The other direction is then Unknown, and
-/// `readError` says that (BlockReadOnly). A device whose bytes change meanwhile is asked again, a few times.
-RDMAGPU_API Result<VerifyReport> verify(const RdmaGpuBuffer&, BlockPeer&, const VerifyOptions& = {});
 
 } // namespace rdmagpu

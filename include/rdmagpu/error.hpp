@@ -44,6 +44,7 @@ enum class Origin : std::uint8_t {
   Fabric,
   VideoMaster, ///< Deltacast's SDK.
   Peer,        ///< Another peer's SDK; the call says which.
+  CuFile,      ///< NVIDIA's GPUDirect Storage.
 };
 
 /// The names as written above, for reports. Static text.

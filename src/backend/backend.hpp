@@ -29,6 +29,19 @@ struct ExportedFd {
   Error pcieError{}; ///< Why not, where that was tried.
 };
 
+/// What a Region runs with a context current.
+class CurrentBody {
+public:
+  template <class Body>
+  CurrentBody(Body& body) noexcept
+      : m_body(&body), m_call([](void* b) { return (*static_cast<Body*>(b))(); }) {}
+  Result<void> operator()() const { return m_call(m_body); }
+
+private:
+  void* m_body;
+  Result<void> (*m_call)(void*);
+};
+
 /// One driver allocation. Freed on destruction; a failure to free goes to the log sink. Offsets are
 /// in bytes from its start and in range: the caller has checked them. Const members may be called
 /// from several threads at once.
@@ -44,6 +57,9 @@ public:
   virtual Result<void> upload(std::size_t offset, std::span<const std::byte> from) const = 0;
   virtual Result<void> download(std::size_t offset, std::span<std::byte> to) const = 0;
   virtual Result<void> flushPeerWrites() const { return {}; }
+  /// Calls `body`, which makes calls of another library of the driver's maker on this memory, with the
+  /// context current in which copies of it are made. `body` does not allocate.
+  virtual Result<void> runCurrent(const CurrentBody& body) const { return body(); }
 
   /// What checksum() says of those bytes, computed without moving them.
   virtual Result<std::uint64_t> checksum(std::size_t offset, std::size_t bytes) const = 0;

@@ -26,6 +26,9 @@ public:
   Result<void> upload(std::size_t offset, std::span<const std::byte> from) const override;
   Result<void> download(std::size_t offset, std::span<std::byte> to) const override;
   Result<void> flushPeerWrites() const override;
+  Result<void> runCurrent(const CurrentBody& body) const override {
+    return m_contexts.run(Keep::Yes, [&] { return body(); });
+  }
   Result<std::uint64_t> checksum(std::size_t offset, std::size_t bytes) const override;
   Result<void> poison(std::size_t offset, std::size_t bytes, std::uint64_t seed) const override;
   Result<void> clear(std::size_t offset, std::size_t bytes) const override;

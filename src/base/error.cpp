@@ -63,6 +63,8 @@ const char* name(Origin origin) noexcept {
     return "VideoMaster";
   case Origin::Peer:
     return "Peer";
+  case Origin::CuFile:
+    return "CuFile";
   }
   return "Origin?";
 }

@@ -4,6 +4,6 @@
 namespace rdmagpu {
 
 /// The row of the table that speaks of this failure; null when none does.
-const Hint* findHint(Origin origin, const char* call, std::int64_t code) noexcept;
+RDMAGPU_API const Hint* findHint(Origin origin, const char* call, std::int64_t code) noexcept;
 
 } // namespace rdmagpu

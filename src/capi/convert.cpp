@@ -9,7 +9,7 @@ namespace rdmagpu::capi {
 namespace {
 
 static_assert(static_cast<int>(Errc::Internal) == RDMAGPU_INTERNAL);
-static_assert(static_cast<int>(Origin::Peer) == RDMAGPU_ORIGIN_PEER);
+static_assert(static_cast<int>(Origin::CuFile) == RDMAGPU_ORIGIN_CUFILE);
 static_assert(static_cast<int>(Answer::Yes) == RDMAGPU_YES);
 static_assert(static_cast<int>(Agent::Device) == RDMAGPU_AGENT_DEVICE);
 static_assert(static_cast<int>(RdmaGpuApi::HostFallback) == RDMAGPU_API_HOST);
@@ -103,7 +103,7 @@ rdmagpu_error toC(const Error& error) noexcept {
 
 Error fromC(const rdmagpu_error& c) noexcept {
   Error error{.kind = enumerator(c.kind, Errc::Internal).value_or(Errc::Internal),
-              .origin = enumerator(c.origin, Origin::Peer).value_or(Origin::Peer),
+              .origin = enumerator(c.origin, Origin::CuFile).value_or(Origin::Peer),
               .code = c.code,
               .call = textOrEmpty(c.call),
               .codeName = textOrEmpty(c.code_name),

@@ -36,7 +36,7 @@ const char* rdmagpu_error_hint(const rdmagpu_error* error, size_t index) {
 }
 
 const char* rdmagpu_errc_name(int32_t kind) { return capi::nameOf(kind, Errc::Internal); }
-const char* rdmagpu_origin_name(int32_t origin) { return capi::nameOf(origin, Origin::Peer); }
+const char* rdmagpu_origin_name(int32_t origin) { return capi::nameOf(origin, Origin::CuFile); }
 const char* rdmagpu_answer_name(int32_t answer) { return capi::nameOf(answer, Answer::Yes); }
 
 bool rdmagpu_pci_parse(const char* text, rdmagpu_pci_address* address) {

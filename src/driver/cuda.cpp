@@ -67,7 +67,7 @@ constexpr std::array codes{
 
 } // namespace
 
-Error Functions::failure(const char* symbol, Status status, std::uint64_t bytes) const noexcept {
+Error failureOf(const char* symbol, Status status, std::uint64_t bytes) noexcept {
   const auto value = static_cast<std::uint32_t>(status);
   const Hint* hint = findHint(Origin::Cuda, symbol, value);
   Error error{.kind = Errc::Internal,
@@ -82,6 +82,11 @@ Error Functions::failure(const char* symbol, Status status, std::uint64_t bytes)
       error.codeName = known.name;
     }
   }
+  return error;
+}
+
+Error Functions::failure(const char* symbol, Status status, std::uint64_t bytes) const noexcept {
+  Error error = failureOf(symbol, status, bytes);
   const char* named{}; // text of the driver's own, there as long as the process
   if(getErrorName(status, &named) == Status::Success && named)
     error.codeName = named;

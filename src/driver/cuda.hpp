@@ -135,6 +135,9 @@ struct Uuid {
   std::byte bytes[16]{};
 };
 
+/// A failure of that function, with what is known of the code without asking the driver.
+RDMAGPU_API Error failureOf(const char* symbol, Status status, std::uint64_t bytes) noexcept;
+
 /// Every function that is called, once.
 struct Functions {
   explicit Functions(SymbolSource& source) noexcept : load(source) {}

@@ -44,6 +44,8 @@ inline constexpr Call<"open p2pmem/allocate", ::open> openP2pmem{};
 inline constexpr Call<"open O_DIRECT", ::open> openDirect{};
 inline constexpr Call<"pread O_DIRECT", ::pread> readDirect{};
 inline constexpr Call<"pwrite O_DIRECT", ::pwrite> writeDirect{};
+inline constexpr Call<"pread", ::pread> readAt{};
+inline constexpr Call<"pwrite", ::pwrite> writeAt{};
 inline constexpr Call<"BLKSSZGET", ::ioctl> blockSize{};
 inline constexpr Call<"BLKGETSIZE64", ::ioctl> blockDeviceBytes{};
 inline constexpr Call<"UDMABUF_CREATE", ::ioctl> udmabufCreate{};

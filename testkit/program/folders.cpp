@@ -13,7 +13,8 @@ std::string libraryPath(const std::string& driver) {
   // In a build the stand-ins lie beside the program.
   for(const fs::path& folder : {here, (here / RDMAGPU_TESTKIT_FOLDER).lexically_normal()}) {
     if(fs::exists(folder / driver / "libcuda.so.1", error))
-      return (folder / driver).string() + ":" + (folder / "nvml").string();
+      return (folder / driver).string() + ":" + (folder / "nvml").string() + ":" +
+             (folder / "cufile").string();
   }
   return {};
 }

@@ -122,7 +122,7 @@ TEST(Error, EveryLibraryCodeHasAHint) {
 TEST(Error, EveryNameIsKnown) {
   for(int k = 0; k <= static_cast<int>(Errc::Internal); ++k)
     EXPECT_THAT(name(static_cast<Errc>(k)), Not(HasSubstr("?")));
-  for(int o = 0; o <= static_cast<int>(Origin::Peer); ++o)
+  for(int o = 0; o <= static_cast<int>(Origin::CuFile); ++o)
     EXPECT_THAT(name(static_cast<Origin>(o)), Not(HasSubstr("?")));
 }
 

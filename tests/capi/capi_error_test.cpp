@@ -116,7 +116,7 @@ void expectNames(const char* (*c)(std::int32_t), Enum last) {
 
 TEST(CapiNames, AreThoseOfCpp) {
   expectNames(rdmagpu_errc_name, Errc::Internal);
-  expectNames(rdmagpu_origin_name, Origin::Peer);
+  expectNames(rdmagpu_origin_name, Origin::CuFile);
   expectNames(rdmagpu_answer_name, Answer::Yes);
   expectNames(rdmagpu_agent_name, Agent::Device);
   expectNames(rdmagpu_api_name, RdmaGpuApi::PciP2p);

@@ -34,6 +34,7 @@ typedef enum rdmagpu_origin {
   RDMAGPU_ORIGIN_FABRIC = 10,
   RDMAGPU_ORIGIN_VIDEO_MASTER = 11,
   RDMAGPU_ORIGIN_PEER = 12,
+  RDMAGPU_ORIGIN_CUFILE = 13,
 } rdmagpu_origin;
 
 /* One failure. Copy it freely: its pointers are to static text, and null only in one that no function has

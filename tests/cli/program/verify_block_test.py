@@ -57,7 +57,7 @@ class BlockPeer(ProgramTest):
         self.assertFails(run("verify", "--peer", "block:"), 2, "block:PATH")
 
     def test_there_must_be_something_to_overwrite(self):
-        self.assertFails(run("verify", "--overwrite"), 2, "--overwrite: only --peer block:PATH")
+        self.assertFails(run("verify", "--overwrite"), 2, "--overwrite: only --peer block:PATH and cufile:PATH")
 
 
 class PciP2p(ProgramTest):

@@ -2,8 +2,8 @@
 #include <base/library_error.hpp>
 #include <core/difference.hpp>
 #include <core/verify.hpp>
-#include <rdmagpu/block_peer.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
+#include <rdmagpu/storage_peer.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -18,10 +18,10 @@ constexpr int mostAttempts = 4;
 using core::atSlot;
 using core::Difference;
 
-/// What a device holds, written by it into each slot and compared.
+/// What a peer holds, written by it into each slot and compared.
 class HeldBytes {
 public:
-  HeldBytes(const RdmaGpuBuffer& buffer, BlockPeer& peer, const VerifyOptions& options)
+  HeldBytes(const RdmaGpuBuffer& buffer, StoragePeer& peer, const VerifyOptions& options)
       : m_buffer(buffer),
         m_peer(peer),
         m_seed(options.seed),
@@ -41,9 +41,9 @@ private:
   std::uint64_t guard(std::uint32_t slot) const noexcept { return m_seed + slot; }
 
   const RdmaGpuBuffer& m_buffer;
-  BlockPeer& m_peer;
+  StoragePeer& m_peer;
   std::uint64_t m_seed;
-  std::vector<std::byte> m_held; ///< What the device has for a slot.
+  std::vector<std::byte> m_held; ///< What the peer has for a slot.
   std::vector<std::byte> m_found;
   std::vector<std::uint64_t> m_sums; ///< Of each slot, when it was last right.
   Error m_refusal{};
@@ -169,7 +169,7 @@ void HeldBytes::fail(std::uint32_t slot, const Difference& found) {
 
 } // namespace
 
-Result<VerifyReport> verify(const RdmaGpuBuffer& buffer, BlockPeer& peer, const VerifyOptions& options) {
+Result<VerifyReport> verify(const RdmaGpuBuffer& buffer, StoragePeer& peer, const VerifyOptions& options) {
   if(peer.overwritten(1) != 0)
     return verify(buffer, static_cast<Peer&>(peer), options);
   return guarded(call, [&]() -> Result<VerifyReport> {

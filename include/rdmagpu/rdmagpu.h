@@ -23,6 +23,7 @@
 #include <rdmagpu/c/copy_queue.h>
 #include <rdmagpu/c/dma_buf.h>
 #include <rdmagpu/c/error.h>
+#include <rdmagpu/c/frame_proof.h>
 #include <rdmagpu/c/inspect.h>
 #include <rdmagpu/c/log.h>
 #include <rdmagpu/c/ring.h>

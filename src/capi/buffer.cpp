@@ -37,6 +37,11 @@ bool rdmagpu_api_named(const char* text, int32_t* api) {
 
 const char* rdmagpu_handoff_name(int32_t kind) { return capi::nameOf(kind, HandoffKind::DmaBuf); }
 
+void* rdmagpu_handoff_cpu_address(int32_t kind, uint64_t handoff) {
+  const auto known = capi::handoff("rdmagpu_handoff_cpu_address", kind, handoff);
+  return known ? cpuAddress(*known) : nullptr;
+}
+
 int rdmagpu_max_slots(const rdmagpu_config* config, uint32_t* slots, rdmagpu_error* error) {
   return capi::run("rdmagpu_max_slots", error, [&]() -> Result<void> {
     const auto wanted = capi::readConfig("rdmagpu_max_slots", config);
@@ -61,7 +66,7 @@ int rdmagpu_buffer_create(const rdmagpu_config* config, rdmagpu_buffer** buffer,
   });
 }
 
-void rdmagpu_buffer_destroy(rdmagpu_buffer* buffer) { delete buffer; }
+void rdmagpu_buffer_destroy(rdmagpu_buffer* buffer) { capi::destroy(buffer); }
 
 uint32_t rdmagpu_buffer_slot_count(const rdmagpu_buffer* buffer) {
   return buffer ? static_cast<uint32_t>(buffer->value.slotCount()) : 0;

@@ -39,8 +39,18 @@ int create(const char* call, Object** object, rdmagpu_error* error, Body body) n
     auto made = body();
     if(!made)
       return made.error();
-    *object = std::make_unique<Object>(Object{*std::move(made)}).release();
+    *object = std::unique_ptr<Object>(new Object{*std::move(made)}).release();
     return {};
+  });
+}
+
+/// Runs the body of a function that fills a struct with what an object tells.
+template <class Object, class Struct, class Tell>
+int fill(const char* call, const Object* object, Struct* to, rdmagpu_error* error, Tell tell) noexcept {
+  return run(call, error, [&]() -> Result<void> {
+    if(const auto given = checkPointers(call, object); !given)
+      return given;
+    return write(call, tell(*object), to);
   });
 }
 

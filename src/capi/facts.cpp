@@ -32,7 +32,9 @@ rdmagpu_facts toC(const BufferFacts& facts) noexcept {
           .cuda_memory = static_cast<int32_t>(facts.cudaMemory),
           .sync_memops = static_cast<int32_t>(facts.syncMemops),
           .memfd = facts.memfd ? 1U : 0U,
-          .writes_need_flush = facts.writesNeedFlush ? 1U : 0U};
+          .writes_need_flush = facts.writesNeedFlush ? 1U : 0U,
+          .p2pmem_bytes = facts.p2pmemBytes,
+          .p2pmem_free_bytes = facts.p2pmemFreeBytes};
 }
 
 /// Null: no such reason.
@@ -99,8 +101,10 @@ bool rdmagpu_buffer_rejected(const rdmagpu_buffer* buffer, size_t index, int32_t
   if(!api || index >= rdmagpu_buffer_rejected_count(buffer))
     return false;
   const Rejected& rejected = buffer->value.selection()[index];
+  if(!capi::write("rdmagpu_buffer_rejected", capi::toC(rejected.error), why))
+    return false;
   *api = static_cast<int32_t>(rejected.api);
-  return capi::write("rdmagpu_buffer_rejected", capi::toC(rejected.error), why).has_value();
+  return true;
 }
 
 int rdmagpu_buffer_proof(const rdmagpu_buffer* buffer, rdmagpu_proof* proof, rdmagpu_error* error) {

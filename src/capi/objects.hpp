@@ -4,22 +4,66 @@
 #include <rdmagpu/c/buffer.h>
 #include <rdmagpu/c/copy_queue.h>
 #include <rdmagpu/c/dma_buf.h>
+#include <rdmagpu/c/frame_proof.h>
+#include <rdmagpu/c/inspect.h>
 #include <rdmagpu/c/ring.h>
 #include <rdmagpu/c/share.h>
 #include <rdmagpu/c/verify.h>
 #include <rdmagpu/copy_queue.hpp>
 #include <rdmagpu/dma_buf.hpp>
+#include <rdmagpu/frame_proof.hpp>
+#include <rdmagpu/inspect.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 #include <rdmagpu/slot_ring.hpp>
 #include <rdmagpu/verify.hpp>
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
+
+namespace rdmagpu::capi {
+
+/// An object of its own, or part of another one of C's, which it goes with: destroying it does nothing then.
+template <class Value>
+class Held {
+public:
+  using Own = std::remove_const_t<Value>;
+  explicit Held(Own made) noexcept : m_own(std::move(made)), value(*m_own) {}
+  explicit Held(Value* part) noexcept : value(*part) {}
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held() = default;
+
+  bool isPart() const noexcept { return !m_own; }
+
+private:
+  std::optional<Own> m_own;
+
+public:
+  Value& value;
+};
+
+/// A ring, and what it needs as long.
+struct ProvenRing {
+  std::shared_ptr<FrameProof> proof;
+  SlotRing ring;
+};
+
+template <class Object>
+void destroy(Object* object) noexcept {
+  if(object && !object->isPart())
+    delete object;
+}
+
+} // namespace rdmagpu::capi
 
 // What is behind the opaque types.
 
-struct rdmagpu_buffer {
-  rdmagpu::RdmaGpuBuffer value;
+struct rdmagpu_buffer : rdmagpu::capi::Held<const rdmagpu::RdmaGpuBuffer> {
+  using Held::Held;
 };
 struct rdmagpu_keep_alive {
   std::shared_ptr<const void> value;
@@ -33,12 +77,28 @@ struct rdmagpu_shared {
 struct rdmagpu_backends {
   std::vector<rdmagpu::BackendInfo> value;
 };
+struct rdmagpu_frame_proof {
+  std::shared_ptr<rdmagpu::FrameProof> value;
+};
 struct rdmagpu_ring {
-  rdmagpu::SlotRing value;
+  explicit rdmagpu_ring(rdmagpu::SlotRing made) noexcept : ring(std::move(made)) {}
+  explicit rdmagpu_ring(rdmagpu::capi::ProvenRing made) noexcept
+      : proof(std::move(made.proof)), ring(std::move(made.ring)) {}
+  explicit rdmagpu_ring(rdmagpu::SlotRing* part) noexcept : ring(part) {}
+  bool isPart() const noexcept { return ring.isPart(); }
+
+  std::shared_ptr<rdmagpu::FrameProof> proof; // outlives the ring
+  rdmagpu::capi::Held<rdmagpu::SlotRing> ring;
+  rdmagpu::SlotRing& value = ring.value;
 };
 struct rdmagpu_copy_queue {
   rdmagpu::CopyQueue value;
 };
+struct rdmagpu_memory {
+  rdmagpu::MemoryFacts value;
+};
 struct rdmagpu_report {
+  explicit rdmagpu_report(rdmagpu::VerifyReport made) : value(std::move(made)), peer(value.peer) {}
   rdmagpu::VerifyReport value;
+  std::string peer; ///< The report's own is the peer's.
 };

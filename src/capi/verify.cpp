@@ -60,6 +60,8 @@ Result<VerifyOptions> readOptions(const rdmagpu_verify_options* from) noexcept {
   const auto c = capi::read("rdmagpu_verify", from);
   if(!c)
     return c.error();
+  if(const auto good = capi::checkBits("rdmagpu_verify_options::reserved", c->reserved, 0); !good)
+    return good.error();
   options.bytes = c->bytes;
   if(c->seed != 0)
     options.seed = c->seed;
@@ -93,7 +95,7 @@ int rdmagpu_report_facts_of(const rdmagpu_report* report, rdmagpu_report_facts* 
     return capi::write(call,
                        rdmagpu_report_facts{.struct_size = 0,
                                             .slots = value.slots,
-                                            .peer = value.peer,
+                                            .peer = report->peer.c_str(),
                                             .write = static_cast<int32_t>(value.write),
                                             .read = static_cast<int32_t>(value.read),
                                             .failure_count = value.failures.size()},

@@ -16,6 +16,7 @@ struct Destroy {
   void operator()(rdmagpu_copy_queue* object) const noexcept { rdmagpu_copy_queue_destroy(object); }
   void operator()(rdmagpu_report* object) const noexcept { rdmagpu_report_destroy(object); }
   void operator()(rdmagpu_backends* object) const noexcept { rdmagpu_backends_destroy(object); }
+  void operator()(rdmagpu_frame_proof* object) const noexcept { rdmagpu_frame_proof_destroy(object); }
   void operator()(rdmagpu_keep_alive* object) const noexcept { rdmagpu_keep_alive_release(object); }
 };
 template <class Object>

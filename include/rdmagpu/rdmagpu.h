@@ -21,6 +21,7 @@
 #include <rdmagpu/c/backends.h>
 #include <rdmagpu/c/buffer.h>
 #include <rdmagpu/c/copy_queue.h>
+#include <rdmagpu/c/cuda.h>
 #include <rdmagpu/c/dma_buf.h>
 #include <rdmagpu/c/error.h>
 #include <rdmagpu/c/frame_proof.h>
@@ -28,6 +29,7 @@
 #include <rdmagpu/c/log.h>
 #include <rdmagpu/c/ring.h>
 #include <rdmagpu/c/share.h>
+#include <rdmagpu/c/staged.h>
 #include <rdmagpu/c/verify.h>
 
 #endif

@@ -3,18 +3,22 @@
 #include <rdmagpu/c/backends.h>
 #include <rdmagpu/c/buffer.h>
 #include <rdmagpu/c/copy_queue.h>
+#include <rdmagpu/c/cuda.h>
 #include <rdmagpu/c/dma_buf.h>
 #include <rdmagpu/c/frame_proof.h>
 #include <rdmagpu/c/inspect.h>
 #include <rdmagpu/c/ring.h>
 #include <rdmagpu/c/share.h>
+#include <rdmagpu/c/staged.h>
 #include <rdmagpu/c/verify.h>
 #include <rdmagpu/copy_queue.hpp>
+#include <rdmagpu/cuda_completions.hpp>
 #include <rdmagpu/dma_buf.hpp>
 #include <rdmagpu/frame_proof.hpp>
 #include <rdmagpu/inspect.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 #include <rdmagpu/slot_ring.hpp>
+#include <rdmagpu/staged_buffer.hpp>
 #include <rdmagpu/verify.hpp>
 
 #include <memory>
@@ -90,6 +94,18 @@ struct rdmagpu_ring {
   std::shared_ptr<rdmagpu::FrameProof> proof; // outlives the ring
   rdmagpu::capi::Held<rdmagpu::SlotRing> ring;
   rdmagpu::SlotRing& value = ring.value;
+};
+struct rdmagpu_staged {
+  explicit rdmagpu_staged(rdmagpu::StagedBuffer made) noexcept : value(std::move(made)) {}
+
+  rdmagpu::StagedBuffer value;
+  rdmagpu_ring ring{&value.ring()};
+  rdmagpu_buffer application{&value.applicationBuffer()};
+  rdmagpu_buffer peer{&value.peerBuffer()};
+  rdmagpu_buffer companions{&value.companionBuffer()};
+};
+struct rdmagpu_cuda_completions {
+  rdmagpu::CudaCompletions value;
 };
 struct rdmagpu_copy_queue {
   rdmagpu::CopyQueue value;

@@ -12,6 +12,10 @@ struct Destroy {
   void operator()(rdmagpu_buffer* object) const noexcept { rdmagpu_buffer_destroy(object); }
   void operator()(rdmagpu_dma_buf* object) const noexcept { rdmagpu_dma_buf_destroy(object); }
   void operator()(rdmagpu_shared* object) const noexcept { rdmagpu_shared_destroy(object); }
+  void operator()(rdmagpu_staged* object) const noexcept { rdmagpu_staged_destroy(object); }
+  void operator()(rdmagpu_cuda_completions* object) const noexcept {
+    rdmagpu_cuda_completions_destroy(object);
+  }
   void operator()(rdmagpu_ring* object) const noexcept { rdmagpu_ring_destroy(object); }
   void operator()(rdmagpu_copy_queue* object) const noexcept { rdmagpu_copy_queue_destroy(object); }
   void operator()(rdmagpu_report* object) const noexcept { rdmagpu_report_destroy(object); }

@@ -19,6 +19,7 @@
  * returned, without the 0 at the end.
  */
 #include <rdmagpu/c/backends.h>
+#include <rdmagpu/c/block_peer.h>
 #include <rdmagpu/c/buffer.h>
 #include <rdmagpu/c/copy_queue.h>
 #include <rdmagpu/c/cuda.h>
@@ -29,6 +30,7 @@
 #include <rdmagpu/c/log.h>
 #include <rdmagpu/c/ring.h>
 #include <rdmagpu/c/share.h>
+#include <rdmagpu/c/software_peer.h>
 #include <rdmagpu/c/staged.h>
 #include <rdmagpu/c/verify.h>
 

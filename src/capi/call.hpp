@@ -3,7 +3,9 @@
 #include <capi/convert.hpp>
 #include <capi/structs.hpp>
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <utility>
 
 namespace rdmagpu::capi {
@@ -26,6 +28,19 @@ int run(const char* call, rdmagpu_error* error, Body body) noexcept {
 template <class... Pointers>
 Result<void> checkPointers(const char* call, const Pointers*... pointers) noexcept {
   return (pointers && ...) ? Result<void>{} : libraryError(call, LibraryCode::PointerNull);
+}
+
+inline std::span<const std::byte> bytesAt(const void* data, std::size_t size) noexcept {
+  return {static_cast<const std::byte*>(data), data ? size : 0};
+}
+inline std::span<std::byte> bytesAt(void* data, std::size_t size) noexcept {
+  return {static_cast<std::byte*>(data), data ? size : 0};
+}
+
+/// The caller's object and bytes; null bytes may be none.
+inline Result<void> checkBytes(const char* call, const void* object, const void* bytes,
+                               std::size_t size) noexcept {
+  return object && (bytes || size == 0) ? Result<void>{} : libraryError(call, LibraryCode::PointerNull);
 }
 
 /// Runs the body of a function that creates an object, and returns a Result of what is to be in it.

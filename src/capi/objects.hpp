@@ -1,6 +1,8 @@
 #pragma once
 #include <rdmagpu/backends.hpp>
+#include <rdmagpu/block_peer.hpp>
 #include <rdmagpu/c/backends.h>
+#include <rdmagpu/c/block_peer.h>
 #include <rdmagpu/c/buffer.h>
 #include <rdmagpu/c/copy_queue.h>
 #include <rdmagpu/c/cuda.h>
@@ -9,6 +11,7 @@
 #include <rdmagpu/c/inspect.h>
 #include <rdmagpu/c/ring.h>
 #include <rdmagpu/c/share.h>
+#include <rdmagpu/c/software_peer.h>
 #include <rdmagpu/c/staged.h>
 #include <rdmagpu/c/verify.h>
 #include <rdmagpu/copy_queue.hpp>
@@ -18,6 +21,7 @@
 #include <rdmagpu/inspect.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 #include <rdmagpu/slot_ring.hpp>
+#include <rdmagpu/software_peer.hpp>
 #include <rdmagpu/staged_buffer.hpp>
 #include <rdmagpu/verify.hpp>
 
@@ -112,6 +116,16 @@ struct rdmagpu_copy_queue {
 };
 struct rdmagpu_memory {
   rdmagpu::MemoryFacts value;
+};
+struct rdmagpu_software_peer {
+  explicit rdmagpu_software_peer(rdmagpu::SoftwarePeer made) noexcept : value(std::move(made)) {}
+
+  std::unique_ptr<rdmagpu::FrameSource> source; // both outlive the peer's thread
+  std::unique_ptr<rdmagpu::FrameSink> sink;
+  rdmagpu::SoftwarePeer value;
+};
+struct rdmagpu_block_peer {
+  rdmagpu::BlockPeer value;
 };
 struct rdmagpu_report {
   explicit rdmagpu_report(rdmagpu::VerifyReport made) : value(std::move(made)), peer(value.peer) {}

@@ -28,6 +28,7 @@
 #include <rdmagpu/c/frame_proof.h>
 #include <rdmagpu/c/inspect.h>
 #include <rdmagpu/c/log.h>
+#include <rdmagpu/c/registrar.h>
 #include <rdmagpu/c/ring.h>
 #include <rdmagpu/c/share.h>
 #include <rdmagpu/c/software_peer.h>

@@ -9,6 +9,7 @@
 #include <rdmagpu/c/dma_buf.h>
 #include <rdmagpu/c/frame_proof.h>
 #include <rdmagpu/c/inspect.h>
+#include <rdmagpu/c/registrar.h>
 #include <rdmagpu/c/ring.h>
 #include <rdmagpu/c/share.h>
 #include <rdmagpu/c/software_peer.h>
@@ -19,6 +20,7 @@
 #include <rdmagpu/dma_buf.hpp>
 #include <rdmagpu/frame_proof.hpp>
 #include <rdmagpu/inspect.hpp>
+#include <rdmagpu/peers/registrar.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 #include <rdmagpu/slot_ring.hpp>
 #include <rdmagpu/software_peer.hpp>
@@ -126,6 +128,9 @@ struct rdmagpu_software_peer {
 };
 struct rdmagpu_block_peer {
   rdmagpu::BlockPeer value;
+};
+struct rdmagpu_registration {
+  rdmagpu::peers::PeerRegistration value;
 };
 struct rdmagpu_report {
   explicit rdmagpu_report(rdmagpu::VerifyReport made) : value(std::move(made)), peer(value.peer) {}

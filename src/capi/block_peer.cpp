@@ -1,6 +1,5 @@
 #include <capi/call.hpp>
 #include <capi/objects.hpp>
-#include <capi/verify.hpp>
 
 using namespace rdmagpu;
 

@@ -224,6 +224,21 @@ Result<RdmaGpuBufferConfig> readConfig(const char* call, const rdmagpu_config* f
                              .rdma = *rdma};
 }
 
+Result<VerifyOptions> readVerifyOptions(const char* call, const rdmagpu_verify_options* from) noexcept {
+  VerifyOptions options;
+  if(!from)
+    return options;
+  const auto c = read(call, from);
+  if(!c)
+    return c.error();
+  if(const auto good = checkBits("rdmagpu_verify_options::reserved", c->reserved, 0); !good)
+    return good.error();
+  options.bytes = c->bytes;
+  if(c->seed != 0)
+    options.seed = c->seed;
+  return options;
+}
+
 std::size_t copyText(std::string_view from, char* to, std::size_t size) noexcept {
   if(to && size != 0) {
     const std::size_t fits = std::min(from.size(), size - 1);

@@ -1,11 +1,13 @@
 #pragma once
 #include <base/library_error.hpp>
 #include <rdmagpu/c/buffer.h>
+#include <rdmagpu/c/verify.h>
 #include <rdmagpu/error.hpp>
 #include <rdmagpu/gpu_selector.hpp>
 #include <rdmagpu/handoff.hpp>
 #include <rdmagpu/proof.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
+#include <rdmagpu/verify.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -50,6 +52,9 @@ Result<Enum> value(const char* field, std::int32_t number, Enum last) noexcept {
                         static_cast<std::uint64_t>(last));
   return *known;
 }
+
+/// Null: the defaults.
+Result<VerifyOptions> readVerifyOptions(const char* call, const rdmagpu_verify_options*) noexcept;
 
 /// As much as there is room for, and a 0. The whole length.
 std::size_t copyText(std::string_view from, char* to, std::size_t size) noexcept;

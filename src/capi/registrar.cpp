@@ -1,7 +1,6 @@
 #include <capi/call.hpp>
 #include <capi/callback.hpp>
 #include <capi/objects.hpp>
-#include <capi/verify.hpp>
 
 using namespace rdmagpu;
 

@@ -1,7 +1,6 @@
 #include <capi/call.hpp>
 #include <capi/callback.hpp>
 #include <capi/objects.hpp>
-#include <capi/verify.hpp>
 
 using namespace rdmagpu;
 
@@ -48,25 +47,6 @@ Result<VerifyReport> verifyWith(const RdmaGpuBuffer& buffer, const rdmagpu_peer*
 }
 
 } // namespace
-
-namespace rdmagpu::capi {
-
-Result<VerifyOptions> readVerifyOptions(const char* call, const rdmagpu_verify_options* from) noexcept {
-  VerifyOptions options;
-  if(!from)
-    return options;
-  const auto c = read(call, from);
-  if(!c)
-    return c.error();
-  if(const auto good = checkBits("rdmagpu_verify_options::reserved", c->reserved, 0); !good)
-    return good.error();
-  options.bytes = c->bytes;
-  if(c->seed != 0)
-    options.seed = c->seed;
-  return options;
-}
-
-} // namespace rdmagpu::capi
 
 extern "C" {
 

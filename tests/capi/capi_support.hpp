@@ -18,6 +18,8 @@ struct Destroy {
   }
   void operator()(rdmagpu_software_peer* object) const noexcept { rdmagpu_software_peer_destroy(object); }
   void operator()(rdmagpu_block_peer* object) const noexcept { rdmagpu_block_peer_destroy(object); }
+  void operator()(rdmagpu_registration* object) const noexcept { rdmagpu_registration_destroy(object); }
+  void operator()(rdmagpu_memory* object) const noexcept { rdmagpu_memory_destroy(object); }
   void operator()(rdmagpu_ring* object) const noexcept { rdmagpu_ring_destroy(object); }
   void operator()(rdmagpu_copy_queue* object) const noexcept { rdmagpu_copy_queue_destroy(object); }
   void operator()(rdmagpu_report* object) const noexcept { rdmagpu_report_destroy(object); }

@@ -9,7 +9,7 @@ install(TARGETS rdmagpu_cufile EXPORT rdmagpuTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET rdmagpu_verbs)
-  install(TARGETS rdmagpu_verbs EXPORT rdmagpuTargets
+  install(TARGETS rdmagpu_verbs rdmagpu_c_verbs EXPORT rdmagpuTargets
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -33,5 +33,6 @@ configure_file(cmake/rdmagpu-cufile.pc.in ${PROJECT_BINARY_DIR}/rdmagpu-cufile.p
 install(FILES ${PROJECT_BINARY_DIR}/rdmagpu.pc ${PROJECT_BINARY_DIR}/rdmagpu-c.pc ${PROJECT_BINARY_DIR}/rdmagpu-cufile.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(TARGET rdmagpu_verbs)
   configure_file(cmake/rdmagpu-verbs.pc.in ${PROJECT_BINARY_DIR}/rdmagpu-verbs.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/rdmagpu-verbs.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  configure_file(cmake/rdmagpu-c-verbs.pc.in ${PROJECT_BINARY_DIR}/rdmagpu-c-verbs.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/rdmagpu-verbs.pc ${PROJECT_BINARY_DIR}/rdmagpu-c-verbs.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()

@@ -19,14 +19,20 @@
  * returned, without the 0 at the end.
  */
 #include <rdmagpu/c/backends.h>
+#include <rdmagpu/c/block_peer.h>
 #include <rdmagpu/c/buffer.h>
 #include <rdmagpu/c/copy_queue.h>
+#include <rdmagpu/c/cuda.h>
 #include <rdmagpu/c/dma_buf.h>
 #include <rdmagpu/c/error.h>
+#include <rdmagpu/c/frame_proof.h>
 #include <rdmagpu/c/inspect.h>
 #include <rdmagpu/c/log.h>
+#include <rdmagpu/c/registrar.h>
 #include <rdmagpu/c/ring.h>
 #include <rdmagpu/c/share.h>
+#include <rdmagpu/c/software_peer.h>
+#include <rdmagpu/c/staged.h>
 #include <rdmagpu/c/verify.h>
 
 #endif

@@ -5,23 +5,6 @@
 
 using namespace rdmagpu;
 
-namespace {
-
-std::span<const std::byte> bytesAt(const void* data, std::size_t size) noexcept {
-  return {static_cast<const std::byte*>(data), data ? size : 0};
-}
-std::span<std::byte> bytesAt(void* data, std::size_t size) noexcept {
-  return {static_cast<std::byte*>(data), data ? size : 0};
-}
-
-/// The caller's buffer and bytes; null bytes may be none.
-Result<void> checkBytes(const char* call, const rdmagpu_buffer* buffer, const void* bytes,
-                        std::size_t size) noexcept {
-  return buffer && (bytes || size == 0) ? Result<void>{} : libraryError(call, LibraryCode::PointerNull);
-}
-
-} // namespace
-
 extern "C" {
 
 const char* rdmagpu_api_name(int32_t api) {
@@ -36,6 +19,11 @@ bool rdmagpu_api_named(const char* text, int32_t* api) {
 }
 
 const char* rdmagpu_handoff_name(int32_t kind) { return capi::nameOf(kind, HandoffKind::DmaBuf); }
+
+void* rdmagpu_handoff_cpu_address(int32_t kind, uint64_t handoff) {
+  const auto known = capi::handoff("rdmagpu_handoff_cpu_address", kind, handoff);
+  return known ? cpuAddress(*known) : nullptr;
+}
 
 int rdmagpu_max_slots(const rdmagpu_config* config, uint32_t* slots, rdmagpu_error* error) {
   return capi::run("rdmagpu_max_slots", error, [&]() -> Result<void> {
@@ -61,7 +49,7 @@ int rdmagpu_buffer_create(const rdmagpu_config* config, rdmagpu_buffer** buffer,
   });
 }
 
-void rdmagpu_buffer_destroy(rdmagpu_buffer* buffer) { delete buffer; }
+void rdmagpu_buffer_destroy(rdmagpu_buffer* buffer) { capi::destroy(buffer); }
 
 uint32_t rdmagpu_buffer_slot_count(const rdmagpu_buffer* buffer) {
   return buffer ? static_cast<uint32_t>(buffer->value.slotCount()) : 0;
@@ -92,18 +80,18 @@ int rdmagpu_buffer_slot(const rdmagpu_buffer* buffer, uint32_t index, rdmagpu_sl
 int rdmagpu_buffer_upload(const rdmagpu_buffer* buffer, uint32_t slot, uint64_t offset, const void* from,
                           size_t bytes, rdmagpu_error* error) {
   return capi::run("rdmagpu_buffer_upload", error, [&]() -> Result<void> {
-    if(const auto given = checkBytes("rdmagpu_buffer_upload", buffer, from, bytes); !given)
+    if(const auto given = capi::checkBytes("rdmagpu_buffer_upload", buffer, from, bytes); !given)
       return given;
-    return buffer->value.upload(slot, bytesAt(from, bytes), offset);
+    return buffer->value.upload(slot, capi::bytesAt(from, bytes), offset);
   });
 }
 
 int rdmagpu_buffer_download(const rdmagpu_buffer* buffer, uint32_t slot, uint64_t offset, void* to,
                             size_t bytes, rdmagpu_error* error) {
   return capi::run("rdmagpu_buffer_download", error, [&]() -> Result<void> {
-    if(const auto given = checkBytes("rdmagpu_buffer_download", buffer, to, bytes); !given)
+    if(const auto given = capi::checkBytes("rdmagpu_buffer_download", buffer, to, bytes); !given)
       return given;
-    return buffer->value.download(slot, bytesAt(to, bytes), offset);
+    return buffer->value.download(slot, capi::bytesAt(to, bytes), offset);
   });
 }
 
@@ -144,8 +132,8 @@ int rdmagpu_buffer_clear(const rdmagpu_buffer* buffer, uint32_t slot, rdmagpu_er
   });
 }
 
-uint64_t rdmagpu_checksum(const void* bytes, size_t size) { return checksum(bytesAt(bytes, size)); }
-void rdmagpu_poison(void* bytes, size_t size, uint64_t seed) { poison(bytesAt(bytes, size), seed); }
+uint64_t rdmagpu_checksum(const void* bytes, size_t size) { return checksum(capi::bytesAt(bytes, size)); }
+void rdmagpu_poison(void* bytes, size_t size, uint64_t seed) { poison(capi::bytesAt(bytes, size), seed); }
 
 int rdmagpu_buffer_grant_access(const rdmagpu_buffer* buffer, const rdmagpu_gpu_selector* gpu,
                                 rdmagpu_error* error) {

@@ -3,7 +3,9 @@
 #include <capi/convert.hpp>
 #include <capi/structs.hpp>
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <utility>
 
 namespace rdmagpu::capi {
@@ -28,6 +30,19 @@ Result<void> checkPointers(const char* call, const Pointers*... pointers) noexce
   return (pointers && ...) ? Result<void>{} : libraryError(call, LibraryCode::PointerNull);
 }
 
+inline std::span<const std::byte> bytesAt(const void* data, std::size_t size) noexcept {
+  return {static_cast<const std::byte*>(data), data ? size : 0};
+}
+inline std::span<std::byte> bytesAt(void* data, std::size_t size) noexcept {
+  return {static_cast<std::byte*>(data), data ? size : 0};
+}
+
+/// The caller's object and bytes; null bytes may be none.
+inline Result<void> checkBytes(const char* call, const void* object, const void* bytes,
+                               std::size_t size) noexcept {
+  return object && (bytes || size == 0) ? Result<void>{} : libraryError(call, LibraryCode::PointerNull);
+}
+
 /// Runs the body of a function that creates an object, and returns a Result of what is to be in it.
 template <class Object, class Body>
 int create(const char* call, Object** object, rdmagpu_error* error, Body body) noexcept {
@@ -39,8 +54,18 @@ int create(const char* call, Object** object, rdmagpu_error* error, Body body) n
     auto made = body();
     if(!made)
       return made.error();
-    *object = std::make_unique<Object>(Object{*std::move(made)}).release();
+    *object = std::unique_ptr<Object>(new Object{*std::move(made)}).release();
     return {};
+  });
+}
+
+/// Runs the body of a function that fills a struct with what an object tells.
+template <class Object, class Struct, class Tell>
+int fill(const char* call, const Object* object, Struct* to, rdmagpu_error* error, Tell tell) noexcept {
+  return run(call, error, [&]() -> Result<void> {
+    if(const auto given = checkPointers(call, object); !given)
+      return given;
+    return write(call, tell(*object), to);
   });
 }
 

@@ -26,32 +26,24 @@ static_assert(static_cast<int>(PinnedBy::LevelZero) == RDMAGPU_PINNED_BY_LEVEL_Z
 
 const char* textOrEmpty(const char* text) noexcept { return text ? text : ""; }
 
-/// Null: `number` is one of its type's.
-template <class Enum>
-Result<Enum> value(const char* field, std::int32_t number, Enum last) noexcept {
-  const auto known = enumerator(number, last);
-  if(!known)
-    return libraryError(field, LibraryCode::ValueUnknown, static_cast<std::uint32_t>(number),
-                        static_cast<std::uint64_t>(last));
-  return *known;
-}
-
-Result<void> checkBits(const char* field, std::uint32_t bits, std::uint32_t known) noexcept {
-  return (bits & ~known) == 0 ? Result<void>{} : libraryError(field, LibraryCode::ValueUnknown, bits, known);
-}
-
 Result<RdmaGpuApi> readApi(std::int32_t number) noexcept {
   if(number == RDMAGPU_API_AUTO)
     return RdmaGpuApi::Auto;
   return value("rdmagpu_config::api", number, RdmaGpuApi::PciP2p);
 }
 
-Result<Handoffs> readAccepts(std::uint32_t bits) noexcept {
+} // namespace
+
+Result<void> checkBits(const char* field, std::uint32_t bits, std::uint32_t known) noexcept {
+  return (bits & ~known) == 0 ? Result<void>{} : libraryError(field, LibraryCode::ValueUnknown, bits, known);
+}
+
+Result<Handoffs> readAccepts(const char* field, std::uint32_t bits) noexcept {
   if(bits == 0)
     return Handoffs{};
   constexpr std::uint32_t known =
       RDMAGPU_ACCEPTS(RDMAGPU_HANDOFF_DMA_BUF + 1) - RDMAGPU_ACCEPTS(RDMAGPU_HANDOFF_HOST_POINTER);
-  if(const auto good = checkBits("rdmagpu_config::accepts", bits, known); !good)
+  if(const auto good = checkBits(field, bits, known); !good)
     return good.error();
   Handoffs accepted{HandoffKind::None};
   for(auto kind = RDMAGPU_HANDOFF_HOST_POINTER; kind <= RDMAGPU_HANDOFF_DMA_BUF;
@@ -62,7 +54,33 @@ Result<Handoffs> readAccepts(std::uint32_t bits) noexcept {
   return accepted;
 }
 
-} // namespace
+Result<Handoff> handoff(const char* field, std::int32_t kind, std::uint64_t bits) noexcept {
+  const auto known = value(field, kind, HandoffKind::DmaBuf);
+  if(!known)
+    return known.error();
+  const auto pointer = reinterpret_cast<void*>(static_cast<std::uintptr_t>(bits));
+  switch(*known) {
+  case HandoffKind::None:
+    return Handoff{};
+  case HandoffKind::HostPointer:
+    return Handoff{HostPointer{pointer}};
+  case HandoffKind::CudaPointer:
+    return Handoff{CudaPointer{bits}};
+  case HandoffKind::VulkanRemoteAddress:
+    return Handoff{VulkanRemoteAddress{pointer}};
+  case HandoffKind::NvApiRdmaAddress:
+    return Handoff{NvApiRdmaAddress{pointer}};
+  case HandoffKind::HipPointer:
+    return Handoff{HipPointer{pointer}};
+  case HandoffKind::LevelZeroPointer:
+    return Handoff{LevelZeroPointer{pointer}};
+  case HandoffKind::PciMapping:
+    return Handoff{PciMapping{pointer}};
+  case HandoffKind::DmaBuf:
+    return Handoff{DmaBufOnly{}};
+  }
+  return Handoff{};
+}
 
 rdmagpu_pci_address toC(const std::optional<PciAddress>& address) noexcept {
   if(!address)
@@ -95,7 +113,10 @@ rdmagpu_error toC(const Error& error) noexcept {
                   .slot = error.slot,
                   .has_uuid = error.uuid ? 1U : 0U,
                   .pci = toC(error.pci),
-                  .uuid = {}};
+                  .uuid = {},
+                  .fd = error.fd,
+                  .has_fd = error.fd >= 0 ? 1U : 0U,
+                  .total = error.total};
   if(error.uuid)
     std::memcpy(c.uuid, error.uuid->data(), sizeof c.uuid);
   return c;
@@ -112,7 +133,9 @@ Error fromC(const rdmagpu_error& c) noexcept {
               .available = c.available,
               .device = c.device,
               .slot = c.slot,
-              .pci = fromC(c.pci)};
+              .pci = fromC(c.pci),
+              .fd = c.has_fd != 0 ? c.fd : -1,
+              .total = c.total};
   if(c.has_uuid != 0)
     std::memcpy(error.uuid.emplace().data(), c.uuid, sizeof c.uuid);
   return error;
@@ -162,7 +185,7 @@ Result<RdmaGpuBufferConfig> readConfig(const char* call, const rdmagpu_config* f
     return good.error();
   const auto api = readApi(c->api);
   const auto gpu = fromC(call, c->gpu);
-  const auto accepts = readAccepts(c->accepts);
+  const auto accepts = readAccepts("rdmagpu_config::accepts", c->accepts);
   const auto lock = value("rdmagpu_config::page_lock", c->page_lock, PageLock::Off);
   const auto huge = value("rdmagpu_config::huge_pages", c->huge_pages, HugePages::Require);
   const auto pin = value("rdmagpu_config::gpu_pin", c->gpu_pin, GpuPin::Require);
@@ -199,6 +222,21 @@ Result<RdmaGpuBufferConfig> readConfig(const char* call, const rdmagpu_config* f
                              .cudaMemory = *memory,
                              .pcieMapping = *mapping,
                              .rdma = *rdma};
+}
+
+Result<VerifyOptions> readVerifyOptions(const char* call, const rdmagpu_verify_options* from) noexcept {
+  VerifyOptions options;
+  if(!from)
+    return options;
+  const auto c = read(call, from);
+  if(!c)
+    return c.error();
+  if(const auto good = checkBits("rdmagpu_verify_options::reserved", c->reserved, 0); !good)
+    return good.error();
+  options.bytes = c->bytes;
+  if(c->seed != 0)
+    options.seed = c->seed;
+  return options;
 }
 
 std::size_t copyText(std::string_view from, char* to, std::size_t size) noexcept {

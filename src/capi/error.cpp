@@ -8,6 +8,8 @@ using namespace rdmagpu;
 
 namespace {
 
+static_assert(Hint::anyCode == RDMAGPU_HINT_ANY_CODE);
+
 /// What there is of it: a struct of any version that names a failure.
 Error read(const rdmagpu_error* error) noexcept {
   const auto known = capi::read("rdmagpu_error_message", error);
@@ -33,6 +35,25 @@ size_t rdmagpu_error_hint_count(const rdmagpu_error* error) { return read(error)
 const char* rdmagpu_error_hint(const rdmagpu_error* error, size_t index) {
   const auto hints = read(error).hints();
   return index < hints.size() ? hints[index] : nullptr;
+}
+
+size_t rdmagpu_hint_count(void) { return hintTable().size(); }
+
+bool rdmagpu_hint_get(size_t index, rdmagpu_hint* to) {
+  if(index >= hintTable().size())
+    return false;
+  const Hint& row = hintTable()[index];
+  return capi::write("rdmagpu_hint_get",
+                     rdmagpu_hint{.struct_size = 0,
+                                  .origin = static_cast<int32_t>(row.origin),
+                                  .call = row.call,
+                                  .code = row.code,
+                                  .code_name = row.codeName,
+                                  .finding = row.finding,
+                                  .sentences = row.sentences.data(),
+                                  .sentence_count = row.sentences.size()},
+                     to)
+      .has_value();
 }
 
 const char* rdmagpu_errc_name(int32_t kind) { return capi::nameOf(kind, Errc::Internal); }

@@ -1,4 +1,5 @@
 #include <capi/call.hpp>
+#include <capi/facts.hpp>
 #include <capi/objects.hpp>
 
 #include <limits>
@@ -7,11 +8,31 @@ using namespace rdmagpu;
 
 namespace {
 
+/// Null: no such reason.
+const Error* reasonIn(const BufferFacts& facts, int32_t what) noexcept {
+  switch(what) {
+  case RDMAGPU_REASON_LOCK:
+    return &facts.lockError;
+  case RDMAGPU_REASON_PIN:
+    return &facts.pinError;
+  case RDMAGPU_REASON_CUDA_MEMORY:
+    return &facts.cudaMemoryReason;
+  case RDMAGPU_REASON_SYNC_MEMOPS:
+    return &facts.syncMemopsError;
+  default:
+    return nullptr;
+  }
+}
+
+} // namespace
+
+namespace rdmagpu::capi {
+
 rdmagpu_facts toC(const BufferFacts& facts) noexcept {
   return {.struct_size = 0,
           .api = static_cast<int32_t>(facts.api),
           .device = facts.device.c_str(),
-          .pci = capi::toC(facts.pci),
+          .pci = toC(facts.pci),
           .frame_bytes = facts.frameBytes,
           .requested_bytes = facts.requestedBytes,
           .committed_bytes = facts.committedBytes,
@@ -32,26 +53,12 @@ rdmagpu_facts toC(const BufferFacts& facts) noexcept {
           .cuda_memory = static_cast<int32_t>(facts.cudaMemory),
           .sync_memops = static_cast<int32_t>(facts.syncMemops),
           .memfd = facts.memfd ? 1U : 0U,
-          .writes_need_flush = facts.writesNeedFlush ? 1U : 0U};
+          .writes_need_flush = facts.writesNeedFlush ? 1U : 0U,
+          .p2pmem_bytes = facts.p2pmemBytes,
+          .p2pmem_free_bytes = facts.p2pmemFreeBytes};
 }
 
-/// Null: no such reason.
-const Error* reasonIn(const BufferFacts& facts, int32_t what) noexcept {
-  switch(what) {
-  case RDMAGPU_REASON_LOCK:
-    return &facts.lockError;
-  case RDMAGPU_REASON_PIN:
-    return &facts.pinError;
-  case RDMAGPU_REASON_CUDA_MEMORY:
-    return &facts.cudaMemoryReason;
-  case RDMAGPU_REASON_SYNC_MEMOPS:
-    return &facts.syncMemopsError;
-  default:
-    return nullptr;
-  }
-}
-
-} // namespace
+} // namespace rdmagpu::capi
 
 extern "C" {
 
@@ -63,7 +70,7 @@ int rdmagpu_buffer_facts(const rdmagpu_buffer* buffer, rdmagpu_facts* facts, rdm
   return capi::run("rdmagpu_buffer_facts", error, [&]() -> Result<void> {
     if(const auto given = capi::checkPointers("rdmagpu_buffer_facts", buffer); !given)
       return given;
-    return capi::write("rdmagpu_buffer_facts", toC(buffer->value.facts()), facts);
+    return capi::write("rdmagpu_buffer_facts", capi::toC(buffer->value.facts()), facts);
   });
 }
 
@@ -99,8 +106,10 @@ bool rdmagpu_buffer_rejected(const rdmagpu_buffer* buffer, size_t index, int32_t
   if(!api || index >= rdmagpu_buffer_rejected_count(buffer))
     return false;
   const Rejected& rejected = buffer->value.selection()[index];
+  if(!capi::write("rdmagpu_buffer_rejected", capi::toC(rejected.error), why))
+    return false;
   *api = static_cast<int32_t>(rejected.api);
-  return capi::write("rdmagpu_buffer_rejected", capi::toC(rejected.error), why).has_value();
+  return true;
 }
 
 int rdmagpu_buffer_proof(const rdmagpu_buffer* buffer, rdmagpu_proof* proof, rdmagpu_error* error) {

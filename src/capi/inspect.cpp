@@ -1,6 +1,5 @@
 #include <capi/call.hpp>
-#include <rdmagpu/c/inspect.h>
-#include <rdmagpu/inspect.hpp>
+#include <capi/objects.hpp>
 
 using namespace rdmagpu;
 
@@ -50,6 +49,29 @@ int rdmagpu_inspect(const void* pointer, size_t size, rdmagpu_memory_facts* fact
     capi::copyText(found->why, why, whySize);
     return {};
   });
+}
+
+int rdmagpu_memory_create(const void* pointer, size_t size, rdmagpu_memory** memory, rdmagpu_error* error) {
+  return capi::create("rdmagpu_memory_create", memory, error, [&] { return inspect(pointer, size); });
+}
+
+void rdmagpu_memory_destroy(rdmagpu_memory* memory) { delete memory; }
+
+int rdmagpu_memory_facts_of(const rdmagpu_memory* memory, rdmagpu_memory_facts* facts, rdmagpu_error* error) {
+  return capi::fill("rdmagpu_memory_facts_of", memory, facts, error,
+                    [](const rdmagpu_memory& m) { return toC(m.value); });
+}
+
+const char* rdmagpu_memory_why(const rdmagpu_memory* memory) {
+  return memory ? memory->value.why.c_str() : "";
+}
+
+const char* rdmagpu_memory_mapping(const rdmagpu_memory* memory) {
+  return memory ? memory->value.mapping.c_str() : "";
+}
+
+const char* rdmagpu_memory_gpu_name(const rdmagpu_memory* memory) {
+  return memory && memory->value.gpu ? memory->value.gpu->device.c_str() : "";
 }
 
 } // extern "C"

@@ -8,6 +8,7 @@ namespace {
 
 static_assert(static_cast<int>(RingPolicy::Newest) == RDMAGPU_RING_NEWEST);
 static_assert(static_cast<int>(RingStatus::Faulty) == RDMAGPU_RING_FAULTY);
+static_assert(static_cast<int>(FrameFault::Unchecked) == RDMAGPU_FRAME_FAULT_UNCHECKED);
 
 /// What the ring says, or Misuse where there is none.
 template <class Call>
@@ -40,6 +41,8 @@ const char* rdmagpu_ring_status_name(int32_t status) {
   }
 }
 
+const char* rdmagpu_frame_fault_name(int32_t fault) { return capi::nameOf(fault, FrameFault::Unchecked); }
+
 int rdmagpu_ring_create(uint32_t slotCount, int32_t policy, rdmagpu_ring** ring, rdmagpu_error* error) {
   constexpr const char* call = "rdmagpu_ring_create";
   return capi::create(call, ring, error, [&]() -> Result<SlotRing> {
@@ -51,7 +54,13 @@ int rdmagpu_ring_create(uint32_t slotCount, int32_t policy, rdmagpu_ring** ring,
   });
 }
 
-void rdmagpu_ring_destroy(rdmagpu_ring* ring) { delete ring; }
+void rdmagpu_ring_destroy(rdmagpu_ring* ring) { capi::destroy(ring); }
+
+uint32_t rdmagpu_ring_slot_count(const rdmagpu_ring* ring) { return ring ? ring->value.slotCount() : 0; }
+
+int32_t rdmagpu_ring_policy_of(const rdmagpu_ring* ring) {
+  return ring ? static_cast<int32_t>(ring->value.policy()) : -1;
+}
 
 int rdmagpu_ring_counters_of(const rdmagpu_ring* ring, rdmagpu_ring_counters* counters,
                              rdmagpu_error* error) {
@@ -105,7 +114,7 @@ void rdmagpu_ring_close_producer(rdmagpu_ring* ring) {
 int rdmagpu_ring_take(rdmagpu_ring* ring, rdmagpu_frame* frame, int64_t timeout) {
   return onRing(ring, [&](SlotRing& value) noexcept {
     // Before a frame is taken that could not be told of.
-    if(!frame || frame->struct_size < capi::firstBytes<rdmagpu_frame>)
+    if(!capi::checkStruct("rdmagpu_ring_take", frame))
       return RingStatus::Misuse;
     RingFrame taken;
     const RingStatus status = value.take(taken, time(timeout));
@@ -116,7 +125,9 @@ int rdmagpu_ring_take(rdmagpu_ring* ring, rdmagpu_frame* frame, int64_t timeout)
                                                   .sequence = taken.sequence,
                                                   .timestamp = taken.timestamp,
                                                   .bytes = taken.bytes,
-                                                  .bytes_ready = taken.bytesReady},
+                                                  .bytes_ready = taken.bytesReady,
+                                                  .fault = static_cast<int32_t>(taken.fault),
+                                                  .reserved = 0},
                                     frame));
     return status;
   });
@@ -128,6 +139,10 @@ uint64_t rdmagpu_ring_bytes_ready(const rdmagpu_ring* ring, uint32_t slot) {
 
 int rdmagpu_ring_wait_bytes(rdmagpu_ring* ring, uint32_t slot, uint64_t bytes, int64_t timeout) {
   return onRing(ring, [&](SlotRing& value) noexcept { return value.waitBytes(slot, bytes, time(timeout)); });
+}
+
+int32_t rdmagpu_ring_fault(const rdmagpu_ring* ring, uint32_t slot) {
+  return ring ? static_cast<int32_t>(ring->value.fault(slot)) : RDMAGPU_FRAME_FAULT_NONE;
 }
 
 int rdmagpu_ring_release(rdmagpu_ring* ring, uint32_t slot, rdmagpu_completion completion) {

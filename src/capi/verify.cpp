@@ -1,4 +1,5 @@
 #include <capi/call.hpp>
+#include <capi/callback.hpp>
 #include <capi/objects.hpp>
 
 using namespace rdmagpu;
@@ -13,27 +14,19 @@ public:
   Agent agent() const noexcept override { return m_agent; }
 
   Result<void> write(std::uint32_t slot, std::span<const std::byte> bytes) override {
-    return ask("rdmagpu_peer::write", m_peer.write, slot, bytes);
+    constexpr const char* call = "rdmagpu_peer::write";
+    if(!m_peer.write)
+      return libraryError(call, LibraryCode::PeerTransferMissing);
+    return capi::ask(call, m_peer.write, m_peer.context, slot, bytes.data(), bytes.size());
   }
   Result<void> read(std::uint32_t slot, std::span<std::byte> bytes) override {
-    return ask("rdmagpu_peer::read", m_peer.read, slot, bytes);
+    constexpr const char* call = "rdmagpu_peer::read";
+    if(!m_peer.read)
+      return libraryError(call, LibraryCode::PeerTransferMissing);
+    return capi::ask(call, m_peer.read, m_peer.context, slot, bytes.data(), bytes.size());
   }
 
 private:
-  template <class Callback, class Bytes>
-  Result<void> ask(const char* call, Callback callback, std::uint32_t slot, Bytes bytes) const {
-    if(!callback)
-      return libraryError(call, LibraryCode::PeerTransferMissing);
-    rdmagpu_error error = capi::toC(Error{.origin = Origin::Peer, .call = call});
-    error.struct_size = sizeof error;
-    const int kind = callback(m_peer.context, slot, bytes.data(), bytes.size(), &error);
-    if(kind == RDMAGPU_OK)
-      return {};
-    Error told = capi::fromC(error);
-    told.kind = capi::enumerator(kind, Errc::Internal).value_or(Errc::Internal);
-    return told;
-  }
-
   rdmagpu_peer m_peer;
   Agent m_agent;
 };
@@ -53,19 +46,6 @@ Result<VerifyReport> verifyWith(const RdmaGpuBuffer& buffer, const rdmagpu_peer*
   return verify(buffer, peer, options);
 }
 
-Result<VerifyOptions> readOptions(const rdmagpu_verify_options* from) noexcept {
-  VerifyOptions options;
-  if(!from)
-    return options;
-  const auto c = capi::read("rdmagpu_verify", from);
-  if(!c)
-    return c.error();
-  options.bytes = c->bytes;
-  if(c->seed != 0)
-    options.seed = c->seed;
-  return options;
-}
-
 } // namespace
 
 extern "C" {
@@ -75,7 +55,7 @@ int rdmagpu_verify(const rdmagpu_buffer* buffer, const rdmagpu_peer* peer,
   return capi::create("rdmagpu_verify", report, error, [&]() -> Result<VerifyReport> {
     if(const auto given = capi::checkPointers("rdmagpu_verify", buffer); !given)
       return given.error();
-    const auto wanted = readOptions(options);
+    const auto wanted = capi::readVerifyOptions("rdmagpu_verify", options);
     if(!wanted)
       return wanted.error();
     return verifyWith(buffer->value, peer, *wanted);
@@ -93,7 +73,7 @@ int rdmagpu_report_facts_of(const rdmagpu_report* report, rdmagpu_report_facts* 
     return capi::write(call,
                        rdmagpu_report_facts{.struct_size = 0,
                                             .slots = value.slots,
-                                            .peer = value.peer,
+                                            .peer = report->peer.c_str(),
                                             .write = static_cast<int32_t>(value.write),
                                             .read = static_cast<int32_t>(value.read),
                                             .failure_count = value.failures.size()},

@@ -12,10 +12,19 @@ struct Destroy {
   void operator()(rdmagpu_buffer* object) const noexcept { rdmagpu_buffer_destroy(object); }
   void operator()(rdmagpu_dma_buf* object) const noexcept { rdmagpu_dma_buf_destroy(object); }
   void operator()(rdmagpu_shared* object) const noexcept { rdmagpu_shared_destroy(object); }
+  void operator()(rdmagpu_staged* object) const noexcept { rdmagpu_staged_destroy(object); }
+  void operator()(rdmagpu_cuda_completions* object) const noexcept {
+    rdmagpu_cuda_completions_destroy(object);
+  }
+  void operator()(rdmagpu_software_peer* object) const noexcept { rdmagpu_software_peer_destroy(object); }
+  void operator()(rdmagpu_block_peer* object) const noexcept { rdmagpu_block_peer_destroy(object); }
+  void operator()(rdmagpu_registration* object) const noexcept { rdmagpu_registration_destroy(object); }
+  void operator()(rdmagpu_memory* object) const noexcept { rdmagpu_memory_destroy(object); }
   void operator()(rdmagpu_ring* object) const noexcept { rdmagpu_ring_destroy(object); }
   void operator()(rdmagpu_copy_queue* object) const noexcept { rdmagpu_copy_queue_destroy(object); }
   void operator()(rdmagpu_report* object) const noexcept { rdmagpu_report_destroy(object); }
   void operator()(rdmagpu_backends* object) const noexcept { rdmagpu_backends_destroy(object); }
+  void operator()(rdmagpu_frame_proof* object) const noexcept { rdmagpu_frame_proof_destroy(object); }
   void operator()(rdmagpu_keep_alive* object) const noexcept { rdmagpu_keep_alive_release(object); }
 };
 template <class Object>

@@ -2,6 +2,8 @@
 """Compares the functions that the headers of the C interface declare with those that its library defines.
 
 Usage: symbols_test.py HEADERS LIBRARY
+
+HEADERS is a folder, or one header.
 """
 import pathlib
 import re
@@ -12,7 +14,7 @@ DECLARATION = re.compile(r"RDMAGPU_C_API\s[^;]*?\b(rdmagpu_\w+)\(")
 
 
 def declared(headers):
-    return {name for header in headers.glob("*.h") for name in DECLARATION.findall(header.read_text())}
+    return {name for header in (headers.glob("*.h") if headers.is_dir() else [headers]) for name in DECLARATION.findall(header.read_text())}
 
 
 def defined(library):

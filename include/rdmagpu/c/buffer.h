@@ -36,6 +36,8 @@ typedef enum rdmagpu_handoff_kind {
 } rdmagpu_handoff_kind;
 RDMAGPU_C_API const char* rdmagpu_handoff_name(int32_t kind); /* "host-pointer", ...; null for others */
 #define RDMAGPU_ACCEPTS(kind) (1U << (kind))
+/* Where the CPU can read and write a slot directly; null where it cannot. */
+RDMAGPU_C_API void* rdmagpu_handoff_cpu_address(int32_t kind, uint64_t handoff);
 
 /* Whether and how an option is to be had. */
 typedef enum rdmagpu_page_lock {
@@ -205,6 +207,8 @@ typedef struct rdmagpu_facts {
   int32_t sync_memops; /* rdmagpu_answer */
   uint32_t memfd;
   uint32_t writes_need_flush;
+  uint64_t p2pmem_bytes;      /* RDMAGPU_API_PCI_P2P: the device's peer-to-peer memory, all of it. */
+  uint64_t p2pmem_free_bytes; /* Of it, before the creation. */
 } rdmagpu_facts;
 RDMAGPU_C_API int rdmagpu_buffer_facts(const rdmagpu_buffer* buffer, rdmagpu_facts* facts,
                                        rdmagpu_error* error);

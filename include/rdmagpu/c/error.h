@@ -38,7 +38,7 @@ typedef enum rdmagpu_origin {
 } rdmagpu_origin;
 
 /* One failure. Copy it freely: its pointers are to static text, and null only in one that no function has
- * filled. */
+ * filled. Text that a callback names must be static, too. */
 typedef struct rdmagpu_error {
   uint32_t struct_size;
   int32_t kind;            /* rdmagpu_errc */
@@ -54,6 +54,9 @@ typedef struct rdmagpu_error {
   uint32_t has_uuid;       /* 0: uuid says nothing. */
   rdmagpu_pci_address pci; /* Of the device that was named, when it was by its address. */
   uint8_t uuid[16];        /* The same, when it was by its UUID. */
+  int32_t fd;              /* Descriptor that was handed over, when it is what was wrong. */
+  uint32_t has_fd;         /* 0: fd says nothing. */
+  uint64_t total;          /* How much there is in all, when nobody tells what of it is free. */
 } rdmagpu_error;
 
 /* One line: what failed, the rule it broke, and the numbers. Returns the text's length. */
@@ -66,6 +69,21 @@ RDMAGPU_C_API const char* rdmagpu_error_hint(const rdmagpu_error* error,
 /* "None", "InvalidArgument", ...; "Library", "Os", ...; null for a number that is none. */
 RDMAGPU_C_API const char* rdmagpu_errc_name(int32_t kind);
 RDMAGPU_C_API const char* rdmagpu_origin_name(int32_t origin);
+
+/* One row of the table behind rdmagpu_error_hint(), in the order in which they are matched. */
+typedef struct rdmagpu_hint {
+  uint32_t struct_size;
+  int32_t origin;   /* rdmagpu_origin */
+  const char* call; /* Empty: any call of that origin. */
+  int64_t code;     /* RDMAGPU_HINT_ANY_CODE: any code of that call. */
+  const char* code_name;
+  const char* finding;
+  const char* const* sentences; /* Most likely cause first. */
+  uint64_t sentence_count;
+} rdmagpu_hint;
+#define RDMAGPU_HINT_ANY_CODE INT64_MIN
+RDMAGPU_C_API size_t rdmagpu_hint_count(void);
+RDMAGPU_C_API bool rdmagpu_hint_get(size_t index, rdmagpu_hint* hint); /* false: out of range */
 
 RDMAGPU_C_END
 #endif

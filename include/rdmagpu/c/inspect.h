@@ -53,5 +53,17 @@ typedef struct rdmagpu_memory_facts {
 RDMAGPU_C_API int rdmagpu_inspect(const void* pointer, size_t size, rdmagpu_memory_facts* facts, char* why,
                                   size_t why_size, rdmagpu_error* error);
 
+/* The same, with the text that it found, which lives as long as the object. */
+typedef struct rdmagpu_memory rdmagpu_memory;
+RDMAGPU_C_API int rdmagpu_memory_create(const void* pointer, size_t size, rdmagpu_memory** memory,
+                                        rdmagpu_error* error);
+RDMAGPU_C_API void rdmagpu_memory_destroy(rdmagpu_memory* memory);
+RDMAGPU_C_API int rdmagpu_memory_facts_of(const rdmagpu_memory* memory, rdmagpu_memory_facts* facts,
+                                          rdmagpu_error* error);
+RDMAGPU_C_API const char* rdmagpu_memory_why(const rdmagpu_memory* memory); /* Of peer_usable. */
+RDMAGPU_C_API const char*
+rdmagpu_memory_mapping(const rdmagpu_memory* memory); /* The kernel's name for it. */
+RDMAGPU_C_API const char* rdmagpu_memory_gpu_name(const rdmagpu_memory* memory); /* Empty: none's. */
+
 RDMAGPU_C_END
 #endif

@@ -25,6 +25,18 @@ typedef enum rdmagpu_ring_status {
 } rdmagpu_ring_status;
 RDMAGPU_C_API const char* rdmagpu_ring_status_name(int32_t status); /* "ok", ...; null for others */
 
+/* What is wrong with a frame that a peer wrote; see FrameFault. */
+typedef enum rdmagpu_frame_fault {
+  RDMAGPU_FRAME_FAULT_NONE = 0,
+  RDMAGPU_FRAME_FAULT_STALE = 1,
+  RDMAGPU_FRAME_FAULT_TORN = 2,
+  RDMAGPU_FRAME_FAULT_LATE = 3,
+  RDMAGPU_FRAME_FAULT_WRONG_OFFSET = 4,
+  RDMAGPU_FRAME_FAULT_SHORT = 5,
+  RDMAGPU_FRAME_FAULT_UNCHECKED = 6,
+} rdmagpu_frame_fault;
+RDMAGPU_C_API const char* rdmagpu_frame_fault_name(int32_t fault); /* "none", ...; null for others */
+
 /* Says when the work on a slot is done; see RingCompletion. `done` must not block, throw or call the ring;
  * null: done at once. */
 typedef struct rdmagpu_completion {
@@ -39,6 +51,8 @@ typedef struct rdmagpu_frame {
   int64_t timestamp;
   uint64_t bytes;
   uint64_t bytes_ready;
+  int32_t fault; /* rdmagpu_frame_fault: what the ring's proof has found. */
+  uint32_t reserved;
 } rdmagpu_frame;
 
 typedef struct rdmagpu_ring_counters {
@@ -53,6 +67,8 @@ typedef struct rdmagpu_ring_counters {
 RDMAGPU_C_API int rdmagpu_ring_create(uint32_t slot_count, int32_t policy, rdmagpu_ring** ring,
                                       rdmagpu_error* error);
 RDMAGPU_C_API void rdmagpu_ring_destroy(rdmagpu_ring* ring);
+RDMAGPU_C_API uint32_t rdmagpu_ring_slot_count(const rdmagpu_ring* ring); /* 0: none */
+RDMAGPU_C_API int32_t rdmagpu_ring_policy_of(const rdmagpu_ring* ring);   /* rdmagpu_ring_policy; -1: null */
 RDMAGPU_C_API int rdmagpu_ring_counters_of(const rdmagpu_ring* ring, rdmagpu_ring_counters* counters,
                                            rdmagpu_error* error);
 
@@ -69,6 +85,8 @@ RDMAGPU_C_API void rdmagpu_ring_close_producer(rdmagpu_ring* ring);
 RDMAGPU_C_API int rdmagpu_ring_take(rdmagpu_ring* ring, rdmagpu_frame* frame, int64_t timeout);
 RDMAGPU_C_API uint64_t rdmagpu_ring_bytes_ready(const rdmagpu_ring* ring, uint32_t slot);
 RDMAGPU_C_API int rdmagpu_ring_wait_bytes(rdmagpu_ring* ring, uint32_t slot, uint64_t bytes, int64_t timeout);
+/* What the proof has found of a frame that was taken, as an rdmagpu_frame_fault; 0 before it is whole. */
+RDMAGPU_C_API int32_t rdmagpu_ring_fault(const rdmagpu_ring* ring, uint32_t slot);
 RDMAGPU_C_API int rdmagpu_ring_release(rdmagpu_ring* ring, uint32_t slot, rdmagpu_completion completion);
 RDMAGPU_C_API void rdmagpu_ring_count_underrun(rdmagpu_ring* ring);
 RDMAGPU_C_API void rdmagpu_ring_close_consumer(rdmagpu_ring* ring);

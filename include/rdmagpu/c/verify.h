@@ -10,7 +10,7 @@ RDMAGPU_C_BEGIN
 typedef struct rdmagpu_peer {
   uint32_t struct_size;
   int32_t agent;    /* rdmagpu_agent */
-  const char* name; /* Lives as long as reports that name it. */
+  const char* name; /* For reports, which have it copied; null: none. */
   void* context;
   int (*write)(void* context, uint32_t slot, const void* bytes, size_t size, rdmagpu_error* error);
   int (*read)(void* context, uint32_t slot, void* bytes, size_t size, rdmagpu_error* error);
@@ -37,9 +37,9 @@ typedef struct rdmagpu_report rdmagpu_report;
 typedef struct rdmagpu_report_facts {
   uint32_t struct_size;
   uint32_t slots;
-  const char* peer;
-  int32_t write; /* rdmagpu_answer: peer -> memory */
-  int32_t read;  /* rdmagpu_answer: memory -> peer */
+  const char* peer; /* Lives as long as the report. */
+  int32_t write;    /* rdmagpu_answer: peer -> memory */
+  int32_t read;     /* rdmagpu_answer: memory -> peer */
   uint64_t failure_count;
 } rdmagpu_report_facts;
 

@@ -1,0 +1,90 @@
+#include <capi/call.hpp>
+#include <capi/objects.hpp>
+
+using namespace rdmagpu;
+
+extern "C" {
+
+int rdmagpu_block_peer_open(const rdmagpu_buffer* buffer, const char* path, uint32_t flags,
+                            rdmagpu_block_peer** peer, rdmagpu_error* error) {
+  constexpr const char* call = "rdmagpu_block_peer_open";
+  return capi::create(call, peer, error, [&]() -> Result<BlockPeer> {
+    if(const auto given = capi::checkPointers(call, buffer, path); !given)
+      return given.error();
+    if(const auto good = capi::checkBits(call, flags, RDMAGPU_BLOCK_OVERWRITE); !good)
+      return good.error();
+    return BlockPeer::open(buffer->value, path, {.overwrite = flags == RDMAGPU_BLOCK_OVERWRITE});
+  });
+}
+
+void rdmagpu_block_peer_destroy(rdmagpu_block_peer* peer) { delete peer; }
+
+int rdmagpu_block_peer_facts_of(const rdmagpu_block_peer* peer, rdmagpu_block_peer_facts* facts,
+                                rdmagpu_error* error) {
+  return capi::fill("rdmagpu_block_peer_facts_of", peer, facts, error, [](const rdmagpu_block_peer& p) {
+    return rdmagpu_block_peer_facts{.struct_size = 0,
+                                    .agent = static_cast<int32_t>(p.value.agent()),
+                                    .name = p.value.name(),
+                                    .size = p.value.size(),
+                                    .pci = capi::toC(p.value.pci())};
+  });
+}
+
+uint64_t rdmagpu_block_peer_overwritten(const rdmagpu_block_peer* peer, uint64_t bytes) {
+  return peer ? peer->value.overwritten(bytes) : 0;
+}
+
+int rdmagpu_block_peer_write(rdmagpu_block_peer* peer, uint32_t slot, const void* from, size_t bytes,
+                             rdmagpu_error* error) {
+  constexpr const char* call = "rdmagpu_block_peer_write";
+  return capi::run(call, error, [&]() -> Result<void> {
+    if(const auto given = capi::checkBytes(call, peer, from, bytes); !given)
+      return given;
+    return peer->value.write(slot, capi::bytesAt(from, bytes));
+  });
+}
+
+int rdmagpu_block_peer_read(rdmagpu_block_peer* peer, uint32_t slot, void* to, size_t bytes,
+                            rdmagpu_error* error) {
+  constexpr const char* call = "rdmagpu_block_peer_read";
+  return capi::run(call, error, [&]() -> Result<void> {
+    if(const auto given = capi::checkBytes(call, peer, to, bytes); !given)
+      return given;
+    return peer->value.read(slot, capi::bytesAt(to, bytes));
+  });
+}
+
+int rdmagpu_block_peer_fetch(rdmagpu_block_peer* peer, uint32_t slot, void* to, size_t bytes,
+                             rdmagpu_error* error) {
+  constexpr const char* call = "rdmagpu_block_peer_fetch";
+  return capi::run(call, error, [&]() -> Result<void> {
+    if(const auto given = capi::checkBytes(call, peer, to, bytes); !given)
+      return given;
+    return peer->value.fetch(slot, capi::bytesAt(to, bytes));
+  });
+}
+
+int rdmagpu_block_peer_fill(rdmagpu_block_peer* peer, uint32_t slot, uint64_t bytes, rdmagpu_error* error) {
+  constexpr const char* call = "rdmagpu_block_peer_fill";
+  return capi::run(call, error, [&]() -> Result<void> {
+    if(const auto given = capi::checkPointers(call, peer); !given)
+      return given;
+    return peer->value.fill(slot, bytes);
+  });
+}
+
+int rdmagpu_block_peer_verify(rdmagpu_block_peer* peer, const rdmagpu_buffer* buffer,
+                              const rdmagpu_verify_options* options, rdmagpu_report** report,
+                              rdmagpu_error* error) {
+  constexpr const char* call = "rdmagpu_block_peer_verify";
+  return capi::create(call, report, error, [&]() -> Result<VerifyReport> {
+    if(const auto given = capi::checkPointers(call, peer, buffer); !given)
+      return given.error();
+    const auto wanted = capi::readVerifyOptions(call, options);
+    if(!wanted)
+      return wanted.error();
+    return verify(buffer->value, peer->value, *wanted);
+  });
+}
+
+} // extern "C"

@@ -29,10 +29,10 @@ enum class OpError : std::int32_t {
 /// From here on a number is cuFile's own, and below errno's.
 inline constexpr std::int64_t baseError = 5000;
 
-/// CUfileError_t, which is returned by value.
+/// CUfileError_t, which is returned by value. Without initialisers, for functions with C's linkage.
 struct Status {
-  OpError error{};
-  cuda::Status cuda{};
+  OpError error;
+  cuda::Status cuda;
 };
 static_assert(sizeof(Status) == 8);
 constexpr Status notAvailable(Status) noexcept { return {OpError::DriverNotInitialized, {}}; }

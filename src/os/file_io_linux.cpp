@@ -98,8 +98,10 @@ Result<FileIo> FileIo::of(const char* call, int fd) {
   auto kept = other ? aboveStandard(std::move(other)) : Result<Fd>{Fd{}};
   if(!kept)
     return kept.error();
-  file.m_direct = isDirect ? *std::move(own) : *std::move(kept);
-  file.m_cached = isDirect ? *std::move(kept) : *std::move(own);
+  file.m_direct = *std::move(own);
+  file.m_cached = *std::move(kept);
+  if(!isDirect)
+    std::swap(file.m_direct, file.m_cached);
   return file;
 }
 

@@ -43,6 +43,12 @@ inline Result<void> checkBytes(const char* call, const void* object, const void*
   return object && (bytes || size == 0) ? Result<void>{} : libraryError(call, LibraryCode::PointerNull);
 }
 
+/// What C holds, made where it stays: it may refer to its own parts.
+template <class Object, class Value>
+std::unique_ptr<Object> makeObject(Value value) {
+  return std::unique_ptr<Object>(new Object{std::move(value)});
+}
+
 /// Runs the body of a function that creates an object, and returns a Result of what is to be in it.
 template <class Object, class Body>
 int create(const char* call, Object** object, rdmagpu_error* error, Body body) noexcept {
@@ -54,7 +60,7 @@ int create(const char* call, Object** object, rdmagpu_error* error, Body body) n
     auto made = body();
     if(!made)
       return made.error();
-    *object = std::unique_ptr<Object>(new Object{*std::move(made)}).release();
+    *object = makeObject<Object>(*std::move(made)).release();
     return {};
   });
 }

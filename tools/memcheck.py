@@ -5,12 +5,14 @@ Usage: memcheck.py BUILD_DIRECTORY [--jobs N]
 
 Every program that ctest knows there runs once, without the tests whose name contains Stress, Death or
 Fork: the first take too long under valgrind, which runs one thread at a time; the others leave
-children whose memory is not theirs to free. A leak or an invalid access fails. Give it a build without
+children whose memory is not theirs to free. A program of many tests runs in shards, so that all
+processors have work until the end. A leak or an invalid access fails. Give it a build without
 optimisation: an optimiser may read what it then ignores, and memcheck cannot know that.
 """
 import argparse
 import concurrent.futures
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -29,6 +31,7 @@ VALGRIND = [
     f"--suppressions={pathlib.Path(__file__).parent / 'valgrind.supp'}",
 ]
 LIMIT_S = 900
+TESTS_PER_SHARD = 50
 
 
 def programs(build):
@@ -44,11 +47,21 @@ def programs(build):
     return sorted((program, *where) for program, where in found.items())
 
 
-def check(program, directory, environment):
+def shards(program, directory, environment):
+    """The parts in which a program runs: its index of how many."""
+    listing = subprocess.run([program, f"--gtest_filter={LEFT_OUT}", "--gtest_list_tests"], check=True, cwd=directory,
+                             env={**os.environ, **environment}, capture_output=True, text=True)
+    tests = sum(line.startswith("  ") for line in listing.stdout.splitlines())
+    count = max(1, math.ceil(tests / TESTS_PER_SHARD))
+    return [(index, count) for index in range(count)]
+
+
+def check(program, directory, environment, shard):
     start = time.monotonic()
     command = VALGRIND + [program, f"--gtest_filter={LEFT_OUT}", "--gtest_brief=1"]
+    part = {"GTEST_SHARD_INDEX": str(shard[0]), "GTEST_TOTAL_SHARDS": str(shard[1])}
     try:
-        done = subprocess.run(command, cwd=directory, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT_S,
+        done = subprocess.run(command, cwd=directory, env={**os.environ, **environment, **part}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT_S,
                               stdin=subprocess.DEVNULL, errors="replace")
         output, failed = done.stdout, done.returncode != 0
     except subprocess.TimeoutExpired as late:
@@ -65,17 +78,21 @@ def main():
     if not tests:
         print(f"memcheck: ctest knows no GoogleTest program in {options.build}", file=sys.stderr)
         return 1
-    failures = 0
+    failed_programs = set()
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        running = {pool.submit(check, *test): test[0] for test in tests}
+        parts = [(*test, shard) for test in tests for shard in shards(*test)]
+        parts.sort(key=lambda part: -part[3][1])  # the largest programs first
+        running = {pool.submit(check, *part): part for part in parts}
         for done in concurrent.futures.as_completed(running):
             failed, seconds, output = done.result()
-            print(f"{'FAILED' if failed else 'ok':6} {seconds:6.1f} s  {os.path.relpath(running[done], options.build)}", flush=True)
+            program, _, _, (index, count) = running[done]
+            name = os.path.relpath(program, options.build) + (f", {index + 1} of {count}" if count > 1 else "")
+            print(f"{'FAILED' if failed else 'ok':6} {seconds:6.1f} s  {name}", flush=True)
             if failed:
-                failures += 1
+                failed_programs.add(program)
                 print(output, flush=True)
-    print(f"memcheck: {len(tests) - failures} of {len(tests)} programs are clean; left out: {LEFT_OUT[1:]}")
-    return 1 if failures else 0
+    print(f"memcheck: {len(tests) - len(failed_programs)} of {len(tests)} programs are clean; left out: {LEFT_OUT[1:]}")
+    return 1 if failed_programs else 0
 
 
 if __name__ == "__main__":

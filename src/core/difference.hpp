@@ -16,6 +16,8 @@ struct Difference {
 
   void add(std::span<const std::byte> found, std::span<const std::byte> expected, std::size_t offset,
            std::size_t sent) noexcept {
+    if(found.empty())
+      return; // memcmp() takes no null, not even of no bytes
     if(std::memcmp(found.data(), expected.data(), found.size()) == 0) {
       untouched = untouched && offset >= sent;
       return;

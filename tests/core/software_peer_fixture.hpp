@@ -6,6 +6,7 @@
 
 #include <core/slot_ring_fixture.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -53,10 +54,18 @@ inline SoftwarePeer makePeer(const RdmaGpuBuffer& buffer, SoftwarePeerConfig con
   return *std::move(peer);
 }
 
+/// Never 0, what fresh slots hold. Large ones are made by copying, as tests are not optimised.
 inline Bytes frameOf(std::uint64_t n, std::size_t bytes) {
+  constexpr std::size_t period = 255;
   Bytes frame(bytes);
-  for(std::size_t i = 0; i < bytes; ++i)
-    frame[i] = static_cast<std::byte>(1 + (n * 131 + i * 7) % 255); // never 0, what fresh slots hold
+  std::size_t made = std::min(bytes, period);
+  for(std::size_t i = 0; i < made; ++i)
+    frame[i] = static_cast<std::byte>(1 + (n * 131 + i * 7) % period);
+  while(made != bytes) {
+    const std::size_t more = std::min(made, bytes - made);
+    std::memcpy(frame.data() + made, frame.data(), more);
+    made += more;
+  }
   return frame;
 }
 

@@ -21,6 +21,7 @@
 #include <rdmagpu/c/backends.h>
 #include <rdmagpu/c/buffer.h>
 #include <rdmagpu/c/copy_queue.h>
+#include <rdmagpu/c/dlpack.h>
 #include <rdmagpu/c/dma_buf.h>
 #include <rdmagpu/c/error.h>
 #include <rdmagpu/c/inspect.h>

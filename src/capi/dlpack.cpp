@@ -16,7 +16,7 @@ namespace {
 
 // As dlpack.h has them.
 
-enum : std::int32_t { dlCpu = 1, dlCuda = 2, dlCudaHost = 3 };
+enum : std::int32_t { DlCpu = 1, DlCuda = 2, DlCudaHost = 3 };
 
 struct DLDevice {
   std::int32_t type{};
@@ -68,7 +68,7 @@ void deleteHolder(Managed* managed) {
 Result<DLDevice> deviceOf(const char* call, const RdmaGpuBuffer& buffer) {
   const Handoff handoff = buffer.handoff(0);
   if(cpuAddress(handoff))
-    return DLDevice{.type = buffer.facts().pinnedBy == PinnedBy::Cuda ? dlCudaHost : dlCpu, .id = 0};
+    return DLDevice{.type = buffer.facts().pinnedBy == PinnedBy::Cuda ? DlCudaHost : DlCpu, .id = 0};
   if(kind(handoff) != HandoffKind::CudaPointer)
     return libraryError(call, LibraryCode::PeerCannotAddress);
   const auto memory = inspect(reinterpret_cast<const void*>(addressBits(handoff)), buffer.slot(0).size);
@@ -76,7 +76,7 @@ Result<DLDevice> deviceOf(const char* call, const RdmaGpuBuffer& buffer) {
     return memory.error();
   if(!memory->gpu)
     return libraryError(call, LibraryCode::PeerCannotAddress);
-  return DLDevice{.type = dlCuda, .id = memory->gpu->ordinal};
+  return DLDevice{.type = DlCuda, .id = memory->gpu->ordinal};
 }
 
 /// The bytes from the first element to the end of the last one; nothing where there is no such number.
@@ -174,11 +174,11 @@ Result<void> makeTensor(const char* call, const RdmaGpuBuffer& buffer, const rdm
   if(!device)
     return device.error();
   if(tensor->device_type != 0 && tensor->device_type != device->type) {
-    if(tensor->device_type != dlCpu || device->type != dlCudaHost)
+    if(tensor->device_type != DlCpu || device->type != DlCudaHost)
       return libraryError("rdmagpu_tensor::device_type", LibraryCode::ValueUnknown,
                           static_cast<std::uint32_t>(tensor->device_type),
                           static_cast<std::uint32_t>(device->type));
-    device->type = dlCpu;
+    device->type = DlCpu;
   }
   return (tensor->flags & RDMAGPU_TENSOR_VERSIONED) != 0
              ? make<DLManagedTensorVersioned>(call, buffer, *tensor, *device, to)

@@ -68,6 +68,17 @@ def streams(folder):
     return told or "skipped: there was no program"
 
 
+def python(folder):
+    """The versions of what was run, how each of its tests ended, and the last line."""
+    if not (folder / "python.log").exists():
+        return "skipped: not run"
+    lines = text_of(folder, "python.log").splitlines()
+    ended = re.findall(r"^(test_\w+) \(\w+\.(\w+).*?\) \.\.\. (.*)$", "\n".join(lines), re.M)
+    tests = {f"{group}.{name}": outcome for name, group, outcome in ended}
+    versions = [line for line in lines if re.match(r"(numpy|torch|cupy|jax)\b", line)]
+    return {"versions": versions, "tests": tests, "summary": lines[-1]} if tests else lines[-1]
+
+
 def results(folder):
     return {
         "commit": text_of(folder, "commit.txt"),
@@ -83,6 +94,7 @@ def results(folder):
         "staging": benchmark(folder, "cuda_staged"),
         "checksum": benchmark(folder, "cuda_checksum"),
         "frame_proof": benchmark(folder, "cuda_frame_proof"),
+        "python": python(folder),
         "program": streams(folder),
         "trace": text_of(folder, "replay.log").splitlines()[-1],
     }

@@ -63,7 +63,7 @@ check_sources() {
   python3 tools/check_layers.py
   python3 tools/check_docs.py
   python3 tools/check_sizes.py
-  shellcheck ./test ./quickstart .ci/run tools/setup tools/stages.sh
+  shellcheck ./test ./quickstart .ci/run tools/setup tools/stages.sh python/check-wheel
   shellcheck tests/guest/init tests/guest/steps.sh tests/guest/setup/*.sh
   files '*.1' | xargs -0 --no-run-if-empty mandoc -T lint -W warning
 }
@@ -92,6 +92,14 @@ test_shared() {
     { cat "$logs/configure-shared.log" && return 1; }
   cmake --build build/shared --parallel "$jobs" --target src/all cli/all examples/all testkit/all "${ninja_options[@]}"
   run_ctest shared --label-regex package
+}
+
+# The wheel of the Python package, with what it needs from PyPI.
+test_wheel() {
+  local status=0
+  python/check-wheel 2>&1 | tee "$logs/wheel.log" || status=$?
+  ((status != skipped_status)) || skip "$(sed -n 's/^skipped: //p' "$logs/wheel.log")"
+  return "$status"
 }
 
 test_clang() {

@@ -23,6 +23,7 @@
 #include <rdmagpu/c/buffer.h>
 #include <rdmagpu/c/copy_queue.h>
 #include <rdmagpu/c/cuda.h>
+#include <rdmagpu/c/dlpack.h>
 #include <rdmagpu/c/dma_buf.h>
 #include <rdmagpu/c/error.h>
 #include <rdmagpu/c/frame_proof.h>

@@ -99,6 +99,16 @@ class GpuResults(tree.TreeTest):
         told = gpu_results.results(self.root)["creation_with_cuda_core"]
         self.assertEqual(told, {"skipped": "cuda.core: none"})
 
+    def test_python_tells_how_each_test_ended(self):
+        self.assertEqual(gpu_results.results(self.root)["python"], "skipped: not run")
+        self.write("python.log", "torch 2.9.0\ntest_a (__main__.PyTorch.test_a) ... ok\ntest_a (__main__.Jax) ... FAIL\n\nFAILED (failures=1)\n")
+        self.assertEqual(gpu_results.results(self.root)["python"], {
+            "versions": ["torch 2.9.0"], "tests": {"PyTorch.test_a": "ok", "Jax.test_a": "FAIL"},
+            "summary": "FAILED (failures=1)",
+        })
+        self.write("python.log", "skipped: the pack has no library for Python\n")
+        self.assertEqual(gpu_results.results(self.root)["python"], "skipped: the pack has no library for Python")
+
 
 if __name__ == "__main__":
     tree.unittest.main()

@@ -1,0 +1,21 @@
+"""An object of the C interface: destroyed when nobody holds it any more, a call that is under way included."""
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+from .errors import call
+
+
+class Handle:
+    """Pass the handle itself to C, not the pointer in it: the arguments of a call hold it until the call is over."""
+
+    def __init__(self, create: Callable[..., int], destroy: Callable[[Any], None], *arguments: Any) -> None:
+        self._destroy = destroy
+        self._as_parameter_ = ctypes.c_void_p()
+        call(create, *arguments, ctypes.byref(self._as_parameter_))
+
+    def __del__(self) -> None:
+        if getattr(self, "_as_parameter_", None):
+            self._destroy(self._as_parameter_)

@@ -63,7 +63,8 @@ check_sources() {
   python3 tools/check_layers.py
   python3 tools/check_docs.py
   python3 tools/check_sizes.py
-  shellcheck ./test ./quickstart .ci/run tools/setup tools/stages.sh python/check-wheel
+  shellcheck ./test ./quickstart .ci/run tools/setup tools/stages.sh tools/package python/check-wheel
+  shellcheck tests/packages/*.sh
   shellcheck tests/guest/init tests/guest/steps.sh tests/guest/setup/*.sh
   files '*.1' | xargs -0 --no-run-if-empty mandoc -T lint -W warning
 }
@@ -87,11 +88,30 @@ test_guest() {
 
 # The tests of the insides stay with the static library; here it is what a consumer sees.
 test_shared() {
-  cmake -S . -B build/shared -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" -DBUILD_SHARED_LIBS=ON \
-    -DRDMAGPU_WERROR=ON "${launcher[@]}" >"$logs/configure-shared.log" 2>&1 ||
+  cmake --preset shared "${launcher[@]}" >"$logs/configure-shared.log" 2>&1 ||
     { cat "$logs/configure-shared.log" && return 1; }
   cmake --build build/shared --parallel "$jobs" --target src/all cli/all examples/all testkit/all "${ninja_options[@]}"
   run_ctest shared --label-regex package
+}
+
+# Of the shared library's build; nothing but a file that knows where libraries lie is compiled again.
+test_packages() {
+  local kind status=0 reasons=()
+  command -v dpkg-shlibdeps >/dev/null || skip "no dpkg-dev: packages are built on Debian"
+  tools/package --no-build deb >"$logs/package-deb.log" 2>&1 || { cat "$logs/package-deb.log" && return 1; }
+  if command -v rpmbuild >/dev/null; then
+    tools/package --no-build rpm >"$logs/package-rpm.log" 2>&1 || { cat "$logs/package-rpm.log" && return 1; }
+  else
+    reasons+=(".rpm: no rpmbuild")
+  fi
+  for kind in deb rpm; do
+    [[ $kind == deb || ${#reasons[@]} == 0 ]] || continue
+    status=0
+    tests/packages/$kind.sh build/shared/packages 2>&1 | tee "$logs/packages-$kind.log" || status=$?
+    ((status == 0 || status == skipped_status)) || return 1
+    ((status == 0)) || reasons+=("$(sed -n 's/^skipped: //p' "$logs/packages-$kind.log")")
+  done
+  ((${#reasons[@]} == 0)) || skip "$(printf '%s; ' "${reasons[@]}")"
 }
 
 # The wheel of the Python package, with what it needs from PyPI.

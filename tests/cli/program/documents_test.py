@@ -10,6 +10,7 @@ from support import SOURCE, TIMEOUT, Y4M_FRAME, ProgramTest, frames, run, y4m
 
 COMMANDS = ["list", "alloc", "stream", "verify"]
 BASH = os.path.join(SOURCE, "cli", "completion", "rdmagpu.bash")
+FISH = os.path.join(SOURCE, "cli", "completion", "rdmagpu.fish")
 ZSH = os.path.join(SOURCE, "cli", "completion", "_rdmagpu")
 MAN = os.path.join(SOURCE, "docs", "man", "rdmagpu.1")
 DOCUMENT = os.path.join(SOURCE, "docs", "cli.md")
@@ -71,10 +72,46 @@ class Completion(ProgramTest):
             found |= shared if "$slots" in part else set()
             self.assertEqual(found, options(command), command)
 
+    def test_fish_has_every_option_of_each_command(self):
+        script = text(FISH)
+        conditions = dict(re.findall(r"(?m)^set -l (\w+) '__fish_seen_subcommand_from ([\w ]+)'$", script))
+        conditions["__rdmagpu_needs_command"] = ""
+        found = {command: set() for command in ["", *COMMANDS]}
+        for line in re.findall(r"(?m)^complete -c rdmagpu .*$", script):
+            option = re.search(r" -l ([a-z-]+)", line)
+            if not option:
+                continue
+            condition = re.search(r" -n (?:'__fish_seen_subcommand_from ([\w ]+)'|\$?(\w+))", line)
+            where = list(found)
+            if condition:
+                where = (condition.group(1) or conditions[condition.group(2)]).split() or [""]
+            for command in where:
+                found[command].add("--" + option.group(1))
+        for command, said in found.items():
+            self.assertEqual(said, options(*command.split()), command)
+
+    def test_fish_offers_them(self):
+        if not shutil.which("fish"):
+            self.skipTest("no fish here")
+        for words, offered in (("rdmagpu ", "alloc"), ("rdmagpu stream --pi", "--pix"), ("rdmagpu alloc --lock ", "require")):
+            done = subprocess.run(["fish", "--no-config", "-c", f"source {FISH}; complete -C '{words}'"],
+                                  stdout=subprocess.PIPE, timeout=TIMEOUT, check=True)
+            self.assertIn(offered, done.stdout.decode().split(), words)
+
     def test_zsh_can_read_it(self):
         if not shutil.which("zsh"):
             self.skipTest("no zsh here")
         subprocess.run(["zsh", "-n", ZSH], check=True, timeout=TIMEOUT)
+
+
+class TestkitManPage(unittest.TestCase):
+    def test_has_every_option_and_command_of_the_program_and_no_other(self):
+        page = text(os.path.join(SOURCE, "docs", "man", "rdmagpu-testkit.1")).replace("\\-", "-")
+        usage = text(os.path.join(SOURCE, "testkit", "program", "main.cpp"))
+        ours = page.replace("rdmagpu verify --api cuda", "")
+        self.assertEqual(set(re.findall(r"--[a-z]+(?:-[a-z]+)*", ours)), set(re.findall(r"--[a-z]+(?:-[a-z]+)*", usage)))
+        for command in re.findall(r"(?m)^  ([a-z]+)   ", usage):
+            self.assertRegex(page, rf'(?m)^\.BR? "?{command}\b')
 
 
 class ManPage(ProgramTest):

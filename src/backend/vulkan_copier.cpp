@@ -49,7 +49,7 @@ Result<std::shared_ptr<const Copier>> Copier::create(LogicalDevicePtr device) {
 
 Result<void> Copier::prepare() noexcept {
   const api::DeviceFunctions& vulkan = m_device->functions();
-  const VkDevice device = m_device->handle();
+  VkDevice device = m_device->handle();
   auto buffer = createBuffer(*m_device, pieceBytes,
                              VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, nullptr);
   if(!buffer)
@@ -122,7 +122,7 @@ Result<void> Copier::finish() const noexcept {
   if(const auto ended = api::call(0, vulkan.endCommandBuffer, m_commands); !ended)
     return ended;
 
-  const VkFence fence = m_fence.get();
+  VkFence fence = m_fence.get();
   const VkFence* const fences = &fence;
   if(const auto reset = api::call(0, vulkan.resetFences, m_device->handle(), 1U, fences); !reset)
     return reset;

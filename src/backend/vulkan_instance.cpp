@@ -130,7 +130,7 @@ Result<Gpu> namedGpu(const std::vector<Gpu>& gpus, const GpuSelector& named) {
                     [&](const Gpu& gpu) { return gpu.uuid == *named.uuid; });
   if(!result)
     return result.error();
-  return *chosen;
+  return chosen ? *chosen : gpus.front();
 }
 
 } // namespace
@@ -213,7 +213,7 @@ Result<std::vector<Gpu>> Instance::list() const {
   if(devices.empty())
     return api::failure(m_functions->enumeratePhysicalDevices.symbol(), api::Status::InitializationFailed, 0);
   std::vector<Gpu> gpus;
-  for(const VkPhysicalDevice device : devices) {
+  for(VkPhysicalDevice device : devices) {
     auto gpu = describe(device, static_cast<std::int32_t>(gpus.size()));
     if(!gpu)
       return gpu.error();

@@ -26,9 +26,10 @@ struct BufferAccess;
 /// How the memory is allocated. Values 0 to 4 are ossia score's; append only.
 enum class RdmaGpuApi : std::uint8_t {
   None,
-  Cuda,         ///< CUDA virtual memory management; gpuVA is a CUdeviceptr.
-  Vulkan,       ///< VK_NV_external_memory_rdma; gpuVA is a VkRemoteAddressNV.
-  D3D12,        ///< NvAPI committed RDMA buffer; gpuVA is its BAR1 address.
+  Cuda,   ///< CUDA virtual memory management; gpuVA is a CUdeviceptr.
+  Vulkan, ///< VK_NV_external_memory_rdma; gpuVA is a VkRemoteAddressNV, opaque the VkBuffer, of a device
+          ///< of the library's own. An allocation for each slot. Never taken by Auto.
+  D3D12,  ///< NvAPI committed RDMA buffer; gpuVA is its BAR1 address.
   HostFallback, ///< Host pages, 64 KiB aligned; gpuVA is a host pointer.
   Hip,          ///< ROCm device memory; gpuVA is a device pointer.
   LevelZero,    ///< Level Zero device memory; gpuVA is a device pointer.
@@ -45,7 +46,8 @@ RDMAGPU_API std::optional<RdmaGpuApi> apiNamed(std::string_view) noexcept;
 /// One slot of a buffer: a view, valid while the buffer or any export or
 /// registration of that slot lives. Copy it freely.
 struct RdmaGpuSlot {
-  void* gpuVA{};      ///< The address the peer's SDK wants; see RdmaGpuApi. 64 KiB aligned.
+  void* gpuVA{}; ///< The address the peer's SDK wants; see RdmaGpuApi. 64 KiB aligned, but for Vulkan: see
+                 ///< BufferFacts::pageBytes.
   std::size_t size{}; ///< Bytes usable: frameBytes rounded up to the slot's stride.
   void* opaque{};     ///< The backend's own; null for HostFallback.
 };
@@ -118,7 +120,7 @@ struct RdmaGpuBufferConfig {
   std::size_t frameBytes{};
   const void* cuda{};      ///< Accepted for score; never dereferenced.
   int cudaDevice{0};       ///< Device ordinal for Cuda, Hip and LevelZero, unless `gpu` names one.
-  const void* vulkanCtx{}; ///< Vulkan: starts with instance, physical device, device. Null: ours.
+  const void* vulkanCtx{}; ///< Vulkan: must be null; the device is the library's own.
   void* d3d12Device{};     ///< D3D12: an ID3D12Device; a reference is taken. Null: ours.
   // From here on rdmagpu's own; every default is what most callers want.
   GpuSelector gpu{}; ///< Chooses the GPU by PCI address, UUID or LUID instead of by ordinal.
@@ -156,16 +158,18 @@ struct BufferFacts {
   std::size_t committedBytes{}; ///< What the system or driver really set aside.
   std::size_t slotStride{};     ///< From one slot to the next; also each slot's usable size.
   std::size_t regionCount{};    ///< Driver allocations; 1 where one carries all slots.
-  std::size_t pageBytes{};      ///< Of the pages that the slots lie in.
-  std::size_t hugePageBytes{};  ///< Bytes that lie in huge pages.
-  std::size_t residentBytes{};  ///< Bytes that were in memory when the creation ended.
-  std::size_t lockedBytes{};    ///< Bytes locked with mlock.
-  Error lockError{};            ///< Why pages are not locked; kind None when they are, or were not to be.
+  std::size_t pageBytes{}; ///< Of the pages that the slots lie in. Vulkan: what the address of every slot is
+                           ///< a multiple of, at most 64 KiB; where a slot starts is the driver's choice.
+  std::size_t hugePageBytes{}; ///< Bytes that lie in huge pages.
+  std::size_t residentBytes{}; ///< Bytes that were in memory when the creation ended.
+  std::size_t lockedBytes{};   ///< Bytes locked with mlock.
+  Error lockError{};           ///< Why pages are not locked; kind None when they are, or were not to be.
   PinnedBy pinnedBy{};
   Error pinError{};  ///< Why a GPU's driver has not pinned them; kind None when it has, or was not to.
   int numaNode = -1; ///< Where the first page was found; -1 unknown.
   bool memfd{};      ///< Host pages of a memfd: they can be exported and shared.
   std::uint64_t bar1Bytes{}; ///< The window through which peers reach the GPU's memory; 0 unknown or none.
+                             ///< Vulkan: the heap of the memory that is RDMA-capable.
   /// Of it, before the creation; where nobody can tell, all that this process does not hold reachable itself.
   /// Empty where it covers all of the GPU's memory, and so cannot run out before that does.
   std::optional<std::uint64_t> bar1FreeBytes{};

@@ -25,7 +25,10 @@ std::optional<Error> unfit(const char* call, const backend::Backend& backend,
 }
 
 /// Memory of whichever device happens to have some is nothing that Auto may guess at: it must be asked for.
-bool isForAuto(const backend::Backend& backend) noexcept { return backend.api() != RdmaGpuApi::PciP2p; }
+/// So is memory that only a program of Vulkan's can use.
+bool isForAuto(const backend::Backend& backend) noexcept {
+  return backend.api() != RdmaGpuApi::PciP2p && backend.api() != RdmaGpuApi::Vulkan;
+}
 
 bool goesAsDmaBuf(const backend::Backend& backend, const RdmaGpuBufferConfig& config) noexcept {
   return config.api == RdmaGpuApi::Auto && !config.accepts.contains(backend.handoffKind());

@@ -42,7 +42,12 @@ public:
   static constexpr const char* symbol() noexcept { return Name.text; }
 
 private:
-  static Status absent(Args...) noexcept { return notAvailable(Status{}); } // found beside the status enum
+  static Status absent(Args...) noexcept {
+    if constexpr(std::is_pointer_v<Status>)
+      return nullptr;
+    else if constexpr(!std::is_void_v<Status>)
+      return notAvailable(Status{}); // found beside the status enum
+  }
   Status (*m_call)(Args...) = &absent;
 };
 

@@ -11,8 +11,9 @@ namespace rdmagpu::cli {
 namespace {
 
 /// Of the hints' fields, those that no option sets.
-constexpr std::array<std::string_view, 7> withoutOption{
-    "copyThrough", "bufferType", "bufferTypeCount", "dataDirect", "gidIndex", "onDemand", "relaxedOrdering"};
+constexpr std::array<std::string_view, 8> withoutOption{"vulkanCtx",       "copyThrough",    "bufferType",
+                                                        "bufferTypeCount", "dataDirect",     "gidIndex",
+                                                        "onDemand",        "relaxedOrdering"};
 
 /// An error that has these hints, of the library itself.
 Error errorOf(std::string_view codeName) {

@@ -1,0 +1,13 @@
+#include <contract/backend_contract.hpp>
+#include <contract/bytes_contract.hpp>
+#include <contract/vulkan_standin.hpp>
+
+namespace rdmagpu::test {
+namespace {
+
+INSTANTIATE_TEST_SUITE_P(Vulkan, BackendContract,
+                         testing::Values(BackendUnderTest{vulkanConfig(), false, false}));
+INSTANTIATE_TEST_SUITE_P(Vulkan, BytesContract, testing::Values(vulkanConfig()));
+
+} // namespace
+} // namespace rdmagpu::test

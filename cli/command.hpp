@@ -12,6 +12,7 @@ struct Command {
 };
 
 Command addList(CLI::App& program);
+Command addDoctor(CLI::App& program);
 Command addAlloc(CLI::App& program);
 Command addStream(CLI::App& program);
 Command addVerify(CLI::App& program);

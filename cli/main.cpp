@@ -34,7 +34,7 @@ std::string commandIsMissing(const CLI::App& program) {
   const auto words = program.remaining();
   if(words.empty())
     return "a command is required";
-  return fmt::format("{} is no command: it is list, alloc, stream or verify", quote(words.front()));
+  return fmt::format("{} is no command: it is list, doctor, alloc, stream or verify", quote(words.front()));
 }
 
 /// CLI11 counts values; a person wants to know which mistake it was. The error begins with the option.
@@ -67,7 +67,8 @@ int run(int argc, char** argv) {
   program.footer("'rdmagpu COMMAND --help' says more about each command. Data goes to stdout,\n"
                  "progress and errors to stderr. Exit status: 0 done, 1 the answer is no,\n"
                  "2 wrong command line, 128 and the signal's number after one (Ctrl-C: 130).");
-  const std::array commands{addList(program), addAlloc(program), addStream(program), addVerify(program)};
+  const std::array commands{addList(program), addDoctor(program), addAlloc(program), addStream(program),
+                            addVerify(program)};
   for(const Command& command : commands)
     command.app->group("Commands");
   try {

@@ -5,7 +5,7 @@ _rdmagpu() {
   COMPREPLY=()
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in
-    list | alloc | stream | verify)
+    list | doctor | alloc | stream | verify)
       command=$word
       break
       ;;
@@ -28,6 +28,10 @@ _rdmagpu() {
   --check) COMPREPLY=($(compgen -W "all sample:30 none" -- "$current")) && return ;;
   --peer)
     local peers=software device
+    if [[ $command == doctor ]]; then
+      COMPREPLY=($(compgen -W "$(ls /sys/class/infiniband 2>/dev/null)" -- "$current"))
+      return
+    fi
     if [[ $command == verify ]]; then
       for device in /sys/class/infiniband/*; do
         [[ -e $device ]] && peers+=" verbs:${device##*/}"
@@ -40,12 +44,18 @@ _rdmagpu() {
     COMPREPLY=($(compgen -f -- "$current"))
     return
     ;;
-  --slots | --bytes | --gpu | --peer-pci | --node | --frames | --gid | --to) return ;;
+  --root)
+    compopt -o filenames
+    COMPREPLY=($(compgen -d -- "$current"))
+    return
+    ;;
+  --explain | --slots | --bytes | --gpu | --peer-pci | --node | --frames | --gid | --to) return ;;
   esac
 
   local options
   case $command in
   list) options="--help --json" ;;
+  doctor) options="--help --root --gpu --peer --explain --json" ;;
   alloc)
     options="--help --api --slots --bytes --gpu --cuda-memory --peer-pci --zero --scrub --ignore-budget --lock
       --huge-pages --node --pin-gpu --no-memfd --export --pcie-mapping --all --hold --json"
@@ -55,7 +65,7 @@ _rdmagpu() {
       --playout --staged --proof --rate --mode --peer --check --out --json"
     ;;
   verify) options="--help --peer --overwrite --gid --to --listen --api --slots --bytes --gpu --cuda-memory --json" ;;
-  *) options="--help --version list alloc stream verify" ;;
+  *) options="--help --version list doctor alloc stream verify" ;;
   esac
   if [[ $command == stream && $current != -* ]]; then
     compopt -o filenames

@@ -8,7 +8,7 @@ import unittest
 
 from support import SOURCE, TIMEOUT, Y4M_FRAME, ProgramTest, frames, run, y4m
 
-COMMANDS = ["list", "alloc", "stream", "verify"]
+COMMANDS = ["list", "doctor", "alloc", "stream", "verify"]
 BASH = os.path.join(SOURCE, "cli", "completion", "rdmagpu.bash")
 FISH = os.path.join(SOURCE, "cli", "completion", "rdmagpu.fish")
 ZSH = os.path.join(SOURCE, "cli", "completion", "_rdmagpu")
@@ -145,7 +145,7 @@ class Document(ProgramTest):
     def test_has_every_json_key(self):
         clip = self.file("clip.y4m", y4m(frames(5, Y4M_FRAME)))
         said = set(re.findall(r"[a-z_0-9]+", " ".join(re.findall(r"`([^`\n]+)`", text(DOCUMENT)))))
-        for arguments in (["list"], ["alloc", "--slots", 1, "--bytes", 1, "--export"], ["alloc", "--api", "hip"],
+        for arguments in (["list"], ["doctor"], ["doctor", "--explain", "ibv_reg_mr 14"], ["alloc", "--slots", 1, "--bytes", 1, "--export"], ["alloc", "--api", "hip"],
                           ["verify", "--slots", 1, "--bytes", 1], ["verify", "--peer", "verbs:x"],
                           ["stream", clip], ["stream", clip, "--playout", "--peer", "software:tear@1"],
                           ["stream", clip, "--staged"], ["stream", clip, "--slots", 0]):

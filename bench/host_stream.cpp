@@ -1,6 +1,7 @@
 // Frames through the ring against the same frames through memcpy. Budget: at least 0.9 of the throughput of a
 // memcpy loop over the same frames, one frame in 30 read back and checked, as `rdmagpu stream --check
 // sample:30` does.
+#include <iterations.hpp>
 #include <side_by_side.hpp>
 
 #include <rdmagpu/rdma_gpu_buffer.hpp>
@@ -108,7 +109,7 @@ void StreamAgainstMemcpy(benchmark::State& state) {
 BENCHMARK(StreamAgainstMemcpy)
     ->ArgNames({"bytes", "targets"})
     ->ArgsProduct({{4'147'200, 22'118'400}, {1, slotCount}})
-    ->Iterations(7)
+    ->Iterations(rdmagpu::bench::iterations(7))
     ->Unit(benchmark::kMillisecond);
 
 } // namespace

@@ -5,6 +5,7 @@
 // The contenders run in turn, in batches, so that whatever else the machine does hits all of them. A
 // contender's figure is the batch that a tenth of its batches beat: on a machine with other work the
 // slower ones tell of the scheduler.
+#include <iterations.hpp>
 #include <rdmagpu/slot_ring.hpp>
 
 #if defined(BENCH_BOOST)
@@ -199,8 +200,12 @@ void handover(benchmark::State& state, bool threads) {
 void BM_OneThread(benchmark::State& state) { handover(state, false); }
 void BM_TwoThreads(benchmark::State& state) { handover(state, true); }
 
-BENCHMARK(BM_OneThread)->Arg(1)->Arg(4)->Arg(16)->Arg(64)->Iterations(101)->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_TwoThreads)->Arg(1)->Arg(4)->Arg(16)->Arg(64)->Iterations(101)->Unit(benchmark::kMillisecond);
+void perDepth(benchmark::internal::Benchmark* handover) {
+  handover->Arg(1)->Arg(4)->Arg(16)->Arg(64)->Iterations(rdmagpu::bench::iterations(101));
+  handover->Unit(benchmark::kMillisecond);
+}
+BENCHMARK(BM_OneThread)->Apply(perDepth);
+BENCHMARK(BM_TwoThreads)->Apply(perDepth);
 
 } // namespace
 

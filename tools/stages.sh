@@ -150,21 +150,20 @@ test_tsan() {
   run_ctest tsan
 }
 
+# One build and one run for both: unoptimised, as memcheck wants it, and the programs that it runs count what they cover.
 test_coverage() {
   configure_and_build coverage
   find build/coverage -name '*.gcda' -delete
-  run_ctest coverage
+  python3 tools/memcheck.py build/coverage --jobs "$jobs"
+  run_ctest coverage --tests-regex '^[a-z]|Stress|Death|Fork|Vulkan' # what memcheck leaves out
   gcovr --root . --filter src/ --fail-under-line 90 --print-summary build/coverage
 }
-
-# On the build for coverage, which is not optimised and is there already.
-test_memcheck() { python3 tools/memcheck.py build/coverage --jobs "$jobs"; }
 
 run_benchmarks() {
   local program
   for program in $(find build/release/bench -maxdepth 1 -type f -executable | sort); do
     echo "${program##*/}"
-    "$program" --benchmark_min_time=0.01 >"$logs/bench.log" 2>&1 || { cat "$logs/bench.log" && return 1; }
+    RDMAGPU_BENCH_ONCE=1 "$program" --benchmark_min_time=0.01 >"$logs/bench.log" 2>&1 || { cat "$logs/bench.log" && return 1; }
   done
 }
 

@@ -27,6 +27,7 @@ MUTABLE = {
     r"rdmagpu::backend::cuda::\(anonymous namespace\)::knownGpus\(\)::known": "what each GPU is, asked once",
     r"rdmagpu::backend::cuda::\(anonymous namespace\)::reachable": "how much of each GPU's BAR1 this process has slots behind",
     r"rdmagpu::backend::cuda::\(anonymous namespace\)::management\(\)::loaded": "const, loaded once",
+    r"rdmagpu::backend::vulkan::loaderMutex\(\)::mutex": "what keeps threads apart in Vulkan's loader",
     r"rdmagpu::backend::vulkan::\(anonymous namespace\)::driver\(\)::loaded": "the functions of Vulkan's loader, loaded once, and which process uses it",
     r"rdmagpu::driver::vulkan::\(anonymous namespace\)::codes": "constexpr, as CUDA's",
     r"rdmagpu::driver::cuda::\(anonymous namespace\)::codes": "constexpr; GCC 12 puts a std::array of structs with pointers here",

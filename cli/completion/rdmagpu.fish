@@ -1,17 +1,24 @@
 # Completion of rdmagpu for fish. Every option of --help is here: tests/cli/program/documents_test.py looks.
 
 function __rdmagpu_needs_command
-    not __fish_seen_subcommand_from list alloc stream verify
+    not __fish_seen_subcommand_from list doctor alloc stream verify
 end
 
 complete -c rdmagpu -f
 complete -c rdmagpu -n __rdmagpu_needs_command -a list -d 'List the backends of this build'
+complete -c rdmagpu -n __rdmagpu_needs_command -a doctor -d 'Say which devices reach a GPU\'s memory here'
 complete -c rdmagpu -n __rdmagpu_needs_command -a alloc -d 'Allocate slots and print their handoffs and facts'
 complete -c rdmagpu -n __rdmagpu_needs_command -a stream -d 'Move real frames through slots, checked'
 complete -c rdmagpu -n __rdmagpu_needs_command -a verify -d 'Prove that a peer\'s writes arrive'
 complete -c rdmagpu -n __rdmagpu_needs_command -l version -d 'Print the version and exit'
 complete -c rdmagpu -s h -l help -d 'Print help and exit'
-complete -c rdmagpu -n '__fish_seen_subcommand_from list alloc stream verify' -l json -d 'Print one JSON object'
+complete -c rdmagpu -n '__fish_seen_subcommand_from list doctor alloc stream verify' -l json -d 'Print one JSON object'
+
+set -l doctor '__fish_seen_subcommand_from doctor'
+complete -c rdmagpu -n $doctor -l root -x -a '(__fish_complete_directories)' -d 'Examine the machine whose files are in this folder'
+complete -c rdmagpu -n $doctor -l gpu -x -d 'Only this GPU, by PCI address'
+complete -c rdmagpu -n $doctor -l peer -x -d 'Only this peer'
+complete -c rdmagpu -n $doctor -l explain -x -d 'Explain an error instead'
 
 set -l slots '__fish_seen_subcommand_from alloc stream verify'
 complete -c rdmagpu -n $slots -l api -x -a 'auto host cuda vulkan vulkan-dmabuf d3d12 hip level-zero pci-p2p' -d 'What allocates the slots'
@@ -54,7 +61,7 @@ complete -c rdmagpu -n $stream -l check -x -a 'all sample:30 none' -d 'Which fra
 complete -c rdmagpu -n $stream -l out -r -F -d 'Write the frames to this file'
 
 set -l verify '__fish_seen_subcommand_from verify'
-complete -c rdmagpu -n $verify -l peer -x -a 'software block:/dev/nvme0n1' -d 'The device on the other side'
+complete -c rdmagpu -n $verify -l peer -x -a 'software block:/dev/nvme0n1 cufile:' -d 'The device on the other side'
 complete -c rdmagpu -n $verify -l overwrite -d 'Let the block device be overwritten'
 complete -c rdmagpu -n $verify -l gid -x -d 'Entry of the NIC\'s table of GIDs'
 complete -c rdmagpu -n $verify -l to -x -d 'The host where verify --listen waits'

@@ -75,6 +75,7 @@ Result<void> LogicalDevice::open() noexcept {
 
   const api::InstanceFunctions& vulkan = m_instance->functions();
   const VkDeviceCreateInfo* const asked = &info;
+  const std::lock_guard lock{loaderMutex()};
   const auto created = api::call(0, vulkan.createDevice, m_gpu.handle, asked, api::Callbacks{}, &m_handle);
   if(!created)
     return created;
@@ -87,8 +88,10 @@ Result<void> LogicalDevice::open() noexcept {
 }
 
 LogicalDevice::~LogicalDevice() {
-  if(m_functions && !inForkedChild())
-    m_functions->destroyDevice(m_handle, nullptr);
+  if(!m_functions || inForkedChild())
+    return;
+  const std::lock_guard lock{loaderMutex()};
+  m_functions->destroyDevice(m_handle, nullptr);
 }
 
 Result<OwnedBuffer> createBuffer(const LogicalDevice& device, std::uint64_t bytes, VkBufferUsageFlags usage,

@@ -164,6 +164,11 @@ Result<void> checkRdma(const Gpu& gpu) noexcept {
   return {};
 }
 
+std::mutex& loaderMutex() noexcept {
+  static std::mutex mutex;
+  return mutex;
+}
+
 Result<std::shared_ptr<const Instance>> Instance::create() {
   const auto loader = openDriver();
   if(!loader)
@@ -178,19 +183,23 @@ Result<std::shared_ptr<const Instance>> Instance::create() {
 
   const std::shared_ptr<Instance> instance{new Instance}; // the constructor is not make_shared's to call
   const VkInstanceCreateInfo* const asked = &info;
+  std::unique_lock lock{loaderMutex()};
   const auto created = api::call(0, (*loader)->createInstance, asked, api::Callbacks{}, &instance->m_handle);
   if(!created)
     return created.error();
   InstanceSymbols symbols{**loader, instance->m_handle};
   instance->m_functions.emplace(symbols);
+  lock.unlock();
   if(const char* missing = instance->m_functions->load.missing())
     return libraryError(missing, LibraryCode::DriverTooOld);
   return std::shared_ptr<const Instance>{instance};
 }
 
 Instance::~Instance() {
-  if(m_functions && !inForkedChild())
-    m_functions->destroyInstance(m_handle, nullptr);
+  if(!m_functions || inForkedChild())
+    return;
+  const std::lock_guard lock{loaderMutex()};
+  m_functions->destroyInstance(m_handle, nullptr);
 }
 
 Result<std::vector<Gpu>> Instance::list() const {

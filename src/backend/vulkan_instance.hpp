@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +41,11 @@ std::uint32_t rdmaTypes(const VkPhysicalDeviceMemoryProperties&) noexcept;
 
 /// Why slots of VK_NV_external_memory_rdma cannot lie on that GPU.
 Result<void> checkRdma(const Gpu&) noexcept;
+
+/// Held while an instance or a device is made, asked for its functions, or destroyed: Khronos' loader (seen
+/// with 1.3.239) goes through its list of instances without a lock of its own where a device's functions are
+/// looked up.
+std::mutex& loaderMutex() noexcept;
 
 /// A VkInstance of the library's own, without layers or extensions.
 class Instance {

@@ -12,7 +12,7 @@ Instance instanceOf(const void* dispatchable) {
   return state().instances.at(keyOf(dispatchable));
 }
 
-Device deviceOf(const void* dispatchable) {
+const Device& deviceOf(const void* dispatchable) {
   const std::lock_guard lock{state().mutex};
   return state().devices.at(keyOf(dispatchable));
 }

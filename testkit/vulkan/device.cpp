@@ -63,7 +63,7 @@ void addType(const Device& device, VkMemoryRequirements& requirements) {
 
 VKAPI_ATTR void VKAPI_CALL getRequirements(VkDevice device, VkBuffer buffer,
                                            VkMemoryRequirements* requirements) {
-  const Device known = deviceOf(device);
+  const Device& known = deviceOf(device);
   below<PFN_vkGetBufferMemoryRequirements>(known, "vkGetBufferMemoryRequirements")(device, buffer,
                                                                                    requirements);
   addType(known, *requirements);
@@ -71,7 +71,7 @@ VKAPI_ATTR void VKAPI_CALL getRequirements(VkDevice device, VkBuffer buffer,
 
 VKAPI_ATTR void VKAPI_CALL getRequirements2(VkDevice device, const VkBufferMemoryRequirementsInfo2* info,
                                             VkMemoryRequirements2* requirements) {
-  const Device known = deviceOf(device);
+  const Device& known = deviceOf(device);
   below<PFN_vkGetBufferMemoryRequirements2>(known, "vkGetBufferMemoryRequirements2")(device, info,
                                                                                      requirements);
   addType(known, requirements->memoryRequirements);
@@ -125,7 +125,7 @@ VKAPI_ATTR VkResult VKAPI_CALL allocateMemory(VkDevice handle, const VkMemoryAll
                                               const VkAllocationCallbacks* callbacks, VkDeviceMemory* made) {
   if(const auto failed = fault("vkAllocateMemory"))
     return *failed;
-  const Device device = deviceOf(handle);
+  const Device& device = deviceOf(handle);
   const auto* exported =
       findIn<VkExportMemoryAllocateInfo>(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
   const bool wanted = exported && (exported->handleTypes & address) != 0;
@@ -260,33 +260,44 @@ Entry entry(std::string_view name, Function function) {
   return {name, reinterpret_cast<PFN_vkVoidFunction>(function)};
 }
 
+auto& functions() {
+  static const std::array all{entry("vkDestroyDevice", &destroyDevice),
+                              entry("vkCreateBuffer", &createBuffer),
+                              entry("vkDestroyBuffer", &destroyBuffer),
+                              entry("vkGetBufferMemoryRequirements", &getRequirements),
+                              entry("vkGetBufferMemoryRequirements2", &getRequirements2),
+                              entry("vkGetBufferMemoryRequirements2KHR", &getRequirements2),
+                              entry("vkAllocateMemory", &allocateMemory),
+                              entry("vkFreeMemory", &freeMemory),
+                              entry("vkGetMemoryRemoteAddressNV", &getRemoteAddress),
+                              entry("vkBindBufferMemory", &bindBuffer),
+                              entry("vkMapMemory", &mapMemory),
+                              entry("vkCreateCommandPool", &createPool),
+                              entry("vkDestroyCommandPool", &destroyPool),
+                              entry("vkAllocateCommandBuffers", &allocateCommands),
+                              entry("vkBeginCommandBuffer", &beginCommands),
+                              entry("vkEndCommandBuffer", &endCommands),
+                              entry("vkCreateFence", &createFence),
+                              entry("vkDestroyFence", &destroyFence),
+                              entry("vkResetFences", &resetFences),
+                              entry("vkWaitForFences", &waitFences),
+                              entry("vkQueueSubmit", &submit),
+                              entry("vkQueueWaitIdle", &waitIdle)};
+  return all;
+}
+
 } // namespace
 
 PFN_vkVoidFunction deviceFunction(const char* name) {
-  static const std::array functions{entry("vkDestroyDevice", &destroyDevice),
-                                    entry("vkCreateBuffer", &createBuffer),
-                                    entry("vkDestroyBuffer", &destroyBuffer),
-                                    entry("vkGetBufferMemoryRequirements", &getRequirements),
-                                    entry("vkGetBufferMemoryRequirements2", &getRequirements2),
-                                    entry("vkGetBufferMemoryRequirements2KHR", &getRequirements2),
-                                    entry("vkAllocateMemory", &allocateMemory),
-                                    entry("vkFreeMemory", &freeMemory),
-                                    entry("vkGetMemoryRemoteAddressNV", &getRemoteAddress),
-                                    entry("vkBindBufferMemory", &bindBuffer),
-                                    entry("vkMapMemory", &mapMemory),
-                                    entry("vkCreateCommandPool", &createPool),
-                                    entry("vkDestroyCommandPool", &destroyPool),
-                                    entry("vkAllocateCommandBuffers", &allocateCommands),
-                                    entry("vkBeginCommandBuffer", &beginCommands),
-                                    entry("vkEndCommandBuffer", &endCommands),
-                                    entry("vkCreateFence", &createFence),
-                                    entry("vkDestroyFence", &destroyFence),
-                                    entry("vkResetFences", &resetFences),
-                                    entry("vkWaitForFences", &waitFences),
-                                    entry("vkQueueSubmit", &submit),
-                                    entry("vkQueueWaitIdle", &waitIdle)};
-  const auto found = std::ranges::find(functions, std::string_view{name}, &Entry::name);
-  return found == functions.end() ? nullptr : found->function;
+  const auto found = std::ranges::find(functions(), std::string_view{name}, &Entry::name);
+  return found == functions().end() ? nullptr : found->function;
+}
+
+std::vector<std::string> deviceFunctionNames() {
+  std::vector<std::string> names;
+  for(const Entry& one : functions())
+    names.emplace_back(one.name);
+  return names;
 }
 
 } // namespace rdmagpu::standin::vulkan

@@ -253,6 +253,8 @@ VKAPI_ATTR VkResult VKAPI_CALL createDevice(VkPhysicalDevice physical, const VkD
       return result;
   }
   device.handle = *made;
+  for(const std::string& name : deviceFunctionNames())
+    device.below.emplace(name, device.next(device.handle, name.c_str()));
   VkPhysicalDeviceMemoryProperties memory{};
   instance.getMemoryProperties(physical, &memory);
   addMemory(memory, &device);

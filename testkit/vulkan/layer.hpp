@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 /// A software device: a Vulkan layer that adds VK_NV_external_memory_rdma, VK_EXT_memory_budget and
 /// VK_EXT_pci_bus_info to a driver that runs on the CPU, as lavapipe does. Memory that is allocated with a
@@ -43,6 +45,9 @@ struct Instance {
 struct Device {
   VkDevice handle{};
   PFN_vkGetDeviceProcAddr next{};
+  /// Of what is below, those that this layer has, too. Looked up while the device is created, as the loader
+  /// does not lock what it goes through for that.
+  std::map<std::string, PFN_vkVoidFunction, std::less<>> below{};
   bool rdma{};               ///< The extension and its feature were enabled.
   std::uint32_t hostType{};  ///< What is behind the type of memory that this layer adds.
   std::uint32_t addedType{}; ///< UINT32_MAX: none.
@@ -73,7 +78,7 @@ State& state();
 /// What a handle's objects share: the loader's own table.
 inline void* keyOf(const void* dispatchable) { return *static_cast<void* const*>(dispatchable); }
 Instance instanceOf(const void* dispatchable);
-Device deviceOf(const void* dispatchable);
+const Device& deviceOf(const void* dispatchable);
 bool isMode(const char* name);
 
 /// Counts a call, and what it is made to fail with.
@@ -83,7 +88,7 @@ void note(const char* kind, int change);
 
 template <class Function>
 Function below(const Device& device, const char* name) {
-  return reinterpret_cast<Function>(device.next(device.handle, name));
+  return reinterpret_cast<Function>(device.below.at(name));
 }
 
 /// Takes what the layer below is called by, and moves the loader's link on to the one below that.
@@ -112,5 +117,7 @@ void addMemory(VkPhysicalDeviceMemoryProperties&, Device* = nullptr);
 /// The functions that this layer has of its own; null for others.
 PFN_vkVoidFunction instanceFunction(const char* name);
 PFN_vkVoidFunction deviceFunction(const char* name);
+/// Their names.
+std::vector<std::string> deviceFunctionNames();
 
 } // namespace rdmagpu::standin::vulkan

@@ -107,12 +107,15 @@ run_clang_tidy() {
     xargs -0 --max-procs "$jobs" --max-args 1 clang-tidy -p build/clang --quiet --warnings-as-errors='*'
 }
 
+# One build for the sanitizers and for coverage, as neither wants it optimised.
 test_asan() {
   export ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1:check_initialization_order=1
   export UBSAN_OPTIONS=print_stacktrace=1
   runner=("${without_aslr[@]}")
   configure_and_build asan
+  find build/asan -name '*.gcda' -delete
   run_ctest asan
+  gcovr --root . --filter src/ --fail-under-line 90 --print-summary -j "$jobs" build/asan/src
 }
 
 test_tsan() {
@@ -122,15 +125,8 @@ test_tsan() {
   run_ctest tsan
 }
 
-test_coverage() {
-  configure_and_build coverage
-  find build/coverage -name '*.gcda' -delete
-  run_ctest coverage
-  gcovr --root . --filter src/ --fail-under-line 90 --print-summary build/coverage
-}
-
-# On the build for coverage, which is not optimised and is there already.
-test_memcheck() { python3 tools/memcheck.py build/coverage --jobs "$jobs"; }
+# On Clang's build, which is there already.
+test_memcheck() { python3 tools/memcheck.py build/clang --jobs "$jobs"; }
 
 run_benchmarks() {
   local program

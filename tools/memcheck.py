@@ -7,8 +7,8 @@ Every program that ctest knows there runs once, without the tests whose name con
 Fork: the first take too long under valgrind, which runs one thread at a time; the others leave
 children whose memory is not theirs to free. A program of many tests runs in shards, so that all
 processors have work until the end. Programs vulkan_* are left to AddressSanitizer: the drivers and
-layers that they load take minutes under valgrind. A leak or an invalid access fails. Give it a build without
-optimisation: an optimiser may read what it then ignores, and memcheck cannot know that.
+layers that they load take minutes under valgrind. A leak or an invalid access fails. In an optimised build the
+optimiser may read what it then ignores, and memcheck cannot know that: valgrind.supp has those.
 """
 import argparse
 import concurrent.futures
@@ -48,21 +48,32 @@ def programs(build):
     return sorted((program, *where) for program, where in found.items())
 
 
+def names(listing):
+    """The full names in what --gtest_list_tests prints."""
+    suite = ""
+    for line in listing.splitlines():
+        name = line.split("#")[0].rstrip()
+        if line.startswith("  "):
+            yield suite + name.strip()
+        elif name.endswith("."):
+            suite = name
+
+
 def shards(program, directory, environment):
-    """The parts in which a program runs: its index of how many."""
+    """The tests of a program in parts: each its number, of how many, and the names."""
     listing = subprocess.run([program, f"--gtest_filter={LEFT_OUT}", "--gtest_list_tests"], check=True, cwd=directory,
                              env={**os.environ, **environment}, capture_output=True, text=True)
-    tests = sum(line.startswith("  ") for line in listing.stdout.splitlines())
-    count = max(1, math.ceil(tests / TESTS_PER_SHARD))
-    return [(index, count) for index in range(count)]
+    tests = list(names(listing.stdout))
+    count = max(1, math.ceil(len(tests) / TESTS_PER_SHARD))
+    return [(index + 1, count, tests[index::count]) for index in range(count)]
 
 
 def check(program, directory, environment, shard):
+    # Not by GTEST_SHARD_INDEX: a test that starts its own program again would hand it on.
     start = time.monotonic()
-    command = VALGRIND + [program, f"--gtest_filter={LEFT_OUT}", "--gtest_brief=1"]
-    part = {"GTEST_SHARD_INDEX": str(shard[0]), "GTEST_TOTAL_SHARDS": str(shard[1])}
+    command = VALGRIND + [program, f"--gtest_filter={':'.join(shard[2])}", "--gtest_brief=1"]
     try:
-        done = subprocess.run(command, cwd=directory, env={**os.environ, **environment, **part}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT_S,
+        done = subprocess.run(command, cwd=directory, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT_S,
                               stdin=subprocess.DEVNULL, errors="replace")
         output, failed = done.stdout, done.returncode != 0
     except subprocess.TimeoutExpired as late:
@@ -86,8 +97,8 @@ def main():
         running = {pool.submit(check, *part): part for part in parts}
         for done in concurrent.futures.as_completed(running):
             failed, seconds, output = done.result()
-            program, _, _, (index, count) = running[done]
-            name = os.path.relpath(program, options.build) + (f", {index + 1} of {count}" if count > 1 else "")
+            program, _, _, (index, count, _) = running[done]
+            name = os.path.relpath(program, options.build) + (f", {index} of {count}" if count > 1 else "")
             print(f"{'FAILED' if failed else 'ok':6} {seconds:6.1f} s  {name}", flush=True)
             if failed:
                 failed_programs.add(program)

@@ -1,5 +1,6 @@
 #include <capi/call.hpp>
 #include <capi/objects.hpp>
+#include <capi/prove.hpp>
 
 using namespace rdmagpu;
 
@@ -76,15 +77,10 @@ int rdmagpu_block_peer_fill(rdmagpu_block_peer* peer, uint32_t slot, uint64_t by
 int rdmagpu_block_peer_verify(rdmagpu_block_peer* peer, const rdmagpu_buffer* buffer,
                               const rdmagpu_verify_options* options, rdmagpu_report** report,
                               rdmagpu_error* error) {
-  constexpr const char* call = "rdmagpu_block_peer_verify";
-  return capi::create(call, report, error, [&]() -> Result<VerifyReport> {
-    if(const auto given = capi::checkPointers(call, peer, buffer); !given)
-      return given.error();
-    const auto wanted = capi::readVerifyOptions(call, options);
-    if(!wanted)
-      return wanted.error();
-    return verify(buffer->value, peer->value, *wanted);
-  });
+  return capi::prove("rdmagpu_block_peer_verify", peer, buffer, options, report, error,
+                     [&](const RdmaGpuBuffer& slots, const VerifyOptions& wanted) {
+                       return verify(slots, peer->value, wanted);
+                     });
 }
 
 } // extern "C"

@@ -1,6 +1,7 @@
 #include <capi/call.hpp>
 #include <capi/callback.hpp>
 #include <capi/objects.hpp>
+#include <capi/prove.hpp>
 
 using namespace rdmagpu;
 
@@ -172,15 +173,10 @@ int rdmagpu_registration_slot_of(const rdmagpu_registration* registration, int32
 int rdmagpu_registration_verify(rdmagpu_registration* registration, const rdmagpu_buffer* buffer,
                                 const rdmagpu_verify_options* options, rdmagpu_report** report,
                                 rdmagpu_error* error) {
-  constexpr const char* call = "rdmagpu_registration_verify";
-  return capi::create(call, report, error, [&]() -> Result<VerifyReport> {
-    if(const auto given = capi::checkPointers(call, registration, buffer); !given)
-      return given.error();
-    const auto wanted = capi::readVerifyOptions(call, options);
-    if(!wanted)
-      return wanted.error();
-    return registration->value.verify(buffer->value, *wanted);
-  });
+  return capi::prove("rdmagpu_registration_verify", registration, buffer, options, report, error,
+                     [&](const RdmaGpuBuffer& slots, const VerifyOptions& wanted) {
+                       return registration->value.verify(slots, wanted);
+                     });
 }
 
 int rdmagpu_registration_proof(const rdmagpu_registration* registration, rdmagpu_proof* proof,

@@ -1,5 +1,6 @@
 #include <capi/call.hpp>
 #include <capi/objects.hpp>
+#include <capi/prove.hpp>
 #include <capi/verbs_objects.hpp>
 
 #include <chrono>
@@ -116,15 +117,10 @@ int rdmagpu_verbs_peer_read(rdmagpu_verbs_peer* peer, uint32_t slot, void* to, s
 int rdmagpu_verbs_peer_verify(rdmagpu_verbs_peer* peer, const rdmagpu_buffer* buffer,
                               const rdmagpu_verify_options* options, rdmagpu_report** report,
                               rdmagpu_error* error) {
-  constexpr const char* call = "rdmagpu_verbs_peer_verify";
-  return capi::create(call, report, error, [&]() -> Result<VerifyReport> {
-    if(const auto given = capi::checkPointers(call, peer, buffer); !given)
-      return given.error();
-    const auto wanted = capi::readVerifyOptions(call, options);
-    if(!wanted)
-      return wanted.error();
-    return verify(buffer->value, peer->peer(), *wanted);
-  });
+  return capi::prove("rdmagpu_verbs_peer_verify", peer, buffer, options, report, error,
+                     [&](const RdmaGpuBuffer& slots, const VerifyOptions& wanted) {
+                       return verify(slots, peer->peer(), wanted);
+                     });
 }
 
 int rdmagpu_verbs_peer_finish(rdmagpu_verbs_peer* peer, int32_t written, int32_t read, rdmagpu_error* error) {

@@ -1,4 +1,4 @@
-#include <base/hints.hpp>
+#include <base/known_code.hpp>
 #include <driver/vulkan.hpp>
 
 #include <array>
@@ -6,14 +6,8 @@
 namespace rdmagpu::driver::vulkan {
 namespace {
 
-struct Code {
-  VkResult value;
-  const char* name;
-  Errc kind;
-};
-
 #define RDMAGPU_VULKAN_CODE(name, kind)                                                                      \
-  Code { name, #name, Errc::kind }
+  KnownCode { name, #name, Errc::kind }
 constexpr std::array codes{
     RDMAGPU_VULKAN_CODE(VK_NOT_READY, Busy),
     RDMAGPU_VULKAN_CODE(VK_TIMEOUT, Busy),
@@ -41,20 +35,7 @@ constexpr std::array codes{
 
 Error failure(const char* symbol, Status status, std::uint64_t bytes) noexcept {
   const auto value = static_cast<std::int32_t>(status);
-  const Hint* hint = findHint(Origin::Vulkan, symbol, value);
-  Error error{.kind = Errc::Internal,
-              .origin = Origin::Vulkan,
-              .code = value,
-              .call = symbol,
-              .finding = hint ? hint->finding : "",
-              .bytes = bytes};
-  for(const Code& known : codes) {
-    if(known.value == value) {
-      error.kind = known.kind;
-      error.codeName = known.name;
-    }
-  }
-  return error;
+  return codeError(Origin::Vulkan, codes, symbol, value, bytes);
 }
 
 } // namespace rdmagpu::driver::vulkan

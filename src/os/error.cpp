@@ -1,4 +1,4 @@
-#include <base/hints.hpp>
+#include <base/known_code.hpp>
 #include <os/error.hpp>
 #include <rdmagpu/peers/support.hpp>
 
@@ -8,14 +8,8 @@
 namespace rdmagpu::os {
 namespace {
 
-struct Code {
-  int value;
-  const char* name;
-  Errc kind;
-};
-
 #define RDMAGPU_ERRNO(name, kind)                                                                            \
-  Code { name, #name, Errc::kind }
+  KnownCode { name, #name, Errc::kind }
 constexpr std::array codes{
     RDMAGPU_ERRNO(EPERM, Permission),
     RDMAGPU_ERRNO(ENOENT, NotFound),
@@ -60,8 +54,8 @@ constexpr std::array codes{
     RDMAGPU_ERRNO(ENODATA, NotFound),
     RDMAGPU_ERRNO(ENETDOWN, Busy),
     RDMAGPU_ERRNO(ENOLINK, InvalidArgument),
-    Code{524, "ENOTSUPP",
-         Errc::Unsupported}, // the kernel's own, which no user should see, and drivers return
+    KnownCode{524, "ENOTSUPP",
+              Errc::Unsupported}, // the kernel's own, which no user should see, and drivers return
 };
 #undef RDMAGPU_ERRNO
 
@@ -72,21 +66,7 @@ Error error(const char* call, int code, std::uint64_t asked, std::uint64_t limit
 }
 
 Error error(Origin origin, const char* call, int code, std::uint64_t asked, std::uint64_t limit) noexcept {
-  const Hint* hint = findHint(origin, call, code);
-  Error e{.kind = Errc::Internal,
-          .origin = origin,
-          .code = code,
-          .call = call,
-          .finding = hint ? hint->finding : "",
-          .bytes = asked,
-          .available = limit};
-  for(const Code& known : codes) {
-    if(known.value == code) {
-      e.kind = known.kind;
-      e.codeName = known.name;
-    }
-  }
-  return e;
+  return codeError(origin, codes, call, code, asked, limit);
 }
 
 } // namespace rdmagpu::os

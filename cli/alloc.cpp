@@ -211,13 +211,6 @@ Expected<int> parseNode(const std::string& text) {
   return static_cast<int>(*node);
 }
 
-Expected<PciAddress> parsePci(const std::string& text) {
-  if(const auto pci = PciAddress::parse(text))
-    return *pci;
-  return InputError{InputErrorKind::BadValue,
-                    fmt::format("{} is no PCI address: it is written 65:00.0 or 0000:65:00.0", quote(text))};
-}
-
 Expected<PcieMapping> parsePcieMapping(const std::string& text) {
   return parseChoice<PcieMapping>(
       text, {{"off", PcieMapping::Off}, {"try", PcieMapping::Try}, {"require", PcieMapping::Require}});

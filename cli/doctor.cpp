@@ -6,9 +6,13 @@
 
 #include <rdmagpu/doctor.hpp>
 
+#include <fmt/core.h>
+
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unistd.h>
 
 namespace rdmagpu::cli {
@@ -18,6 +22,7 @@ constexpr const char* command = "doctor";
 
 struct Options {
   DoctorOptions doctor;
+  std::optional<PciAddress> gpu;
   std::string explain;
   bool json{};
 };
@@ -39,12 +44,26 @@ int runExplain(const Options& options) {
                     exitDone);
 }
 
+/// With what was named.
+Failure absence(const Error& error, const DoctorOptions& asked) {
+  Failure failure = failureOf(error);
+  const std::string_view rule = error.codeName;
+  if(rule == "NoSuchGpu")
+    failure.message = fmt::format("--gpu: {}: {}", asked.gpu, failure.message);
+  if(rule == "NoSuchPeer")
+    failure.message = fmt::format("--peer: {}: {}", asked.peer, failure.message);
+  return failure;
+}
+
 int runDoctor(const Options& options) {
   if(!options.explain.empty())
     return runExplain(options);
-  const auto report = diagnose(options.doctor);
+  DoctorOptions asked = options.doctor;
+  if(options.gpu)
+    asked.gpu = options.gpu->text();
+  const auto report = diagnose(asked);
   if(!report)
-    return fail(command, options.json, failureOf(report.error()));
+    return fail(command, options.json, absence(report.error(), asked));
   return finishWith(options.json ? doctorJson(*report) : doctorText(*report, wantsColour()), command,
                     report->verdict <= Verdict::Unknown ? exitDone : exitNo);
 }
@@ -58,15 +77,25 @@ Command addDoctor(CLI::App& program) {
   app->add_option("--root", options->doctor.root, "Examine the machine whose files are in this folder")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory);
-  app->add_option("--gpu", options->doctor.gpu, "Only this GPU, by its PCI address")->type_name("PCI");
+  addParsed(
+      *app, "--gpu", options->gpu,
+      [](const std::string& text) -> Expected<std::optional<PciAddress>> {
+        const auto pci = parsePci(text);
+        if(!pci)
+          return pci.error();
+        return std::optional{*pci};
+      },
+      "Only this GPU, by its PCI address")
+      ->type_name("PCI");
   app->add_option("--peer", options->doctor.peer, "Only this peer, by its PCI address or as an RDMA device")
       ->type_name("DEVICE");
   app->add_option("--explain", options->explain,
                   "Explain an error instead: a call and its code, or a line of the kernel's log")
       ->type_name("TEXT");
   addJson(*app, options->json);
-  app->footer("It reads /proc and /sys, tries nothing and changes nothing. Exit status: 0 GPU memory\n"
-              "can be reached directly, or that must be tried; 1 it cannot; 2 wrong command line.\n"
+  app->footer("It reads /proc and /sys, tries nothing and changes nothing. Exit status: 0 GPU\n"
+              "memory can be reached directly, or that must be tried; 1 it cannot; 2 wrong\n"
+              "command line.\n"
               "Examples:\n  rdmagpu doctor\n  rdmagpu doctor --peer mlx5_0 --json\n"
               "  rdmagpu doctor --explain 'ibv_reg_mr 14'");
   return {app, [options] { return runDoctor(*options); }};

@@ -136,6 +136,13 @@ Expected<PeerOption> parsePeer(const std::string& text) {
       fmt::format("{} is no peer: it is software, verbs:DEVICE, block:PATH or cufile:PATH", quote(text)));
 }
 
+Expected<PciAddress> parsePci(const std::string& text) {
+  if(const auto pci = PciAddress::parse(text))
+    return *pci;
+  return InputError{InputErrorKind::BadValue,
+                    fmt::format("{} is no PCI address: it is written 65:00.0 or 0000:65:00.0", quote(text))};
+}
+
 Failure absentPeer(const char* command, const PeerOption& peer, const char* present) {
   return {.kind = "Unsupported",
           .message = fmt::format("--peer: {} has no peer {} in this build: it has {}", command,

@@ -3,6 +3,7 @@
 #include "frames/expected.hpp"
 
 #include <rdmagpu/gpu_selector.hpp>
+#include <rdmagpu/pci_address.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 #include <rdmagpu/software_peer.hpp>
 
@@ -57,6 +58,9 @@ struct PeerOption {
   Misbehaviour misbehaviour{};
   std::uint64_t misbehaveAt{};
 };
+
+/// "65:00.0" or "0000:65:00.0".
+Expected<PciAddress> parsePci(const std::string& text);
 
 /// The failure of naming a peer that the command does not have; `present` is what it has.
 Failure absentPeer(const char* command, const PeerOption& peer, const char* present);

@@ -13,6 +13,8 @@
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 #include <rdmagpu/verify.hpp>
 
+#include <fmt/core.h>
+
 #include <memory>
 #include <optional>
 #include <utility>
@@ -30,7 +32,13 @@ struct Outcome {
 };
 using Proven = std::variant<Outcome, Failure>;
 
-Failure notDone(const Error& error) { return failureOf(error, verifyConfigOptions); }
+/// `peer`: with its path, where it has one.
+Failure notDone(const Error& error, const std::string& peer = "") {
+  Failure failure = failureOf(error, verifyConfigOptions);
+  if(!peer.empty())
+    failure.message = fmt::format("{}: {}", peer, failure.message);
+  return failure;
+}
 
 Proven proveSoftware(const RdmaGpuBuffer& buffer) {
   auto report = verify(buffer);
@@ -57,10 +65,10 @@ Proven proveNic(const RdmaGpuBuffer& buffer, Nic& nic) {
 Proven proveBlock(const RdmaGpuBuffer& buffer, const VerifyOptions& options) {
   auto peer = openBlockPeer(buffer, options.peer.block, options.overwrite);
   if(!peer)
-    return notDone(peer.error());
+    return notDone(peer.error(), options.peer.text);
   auto report = verify(buffer, *peer);
   if(!report)
-    return notDone(report.error());
+    return notDone(report.error(), options.peer.text);
   const PeerFacts facts{.mover = blockMover(*peer), .hints = lostBytesHints(buffer.facts())};
   return Outcome{.report = *std::move(report), .peer = facts, .block = *std::move(peer)};
 }
@@ -68,10 +76,10 @@ Proven proveBlock(const RdmaGpuBuffer& buffer, const VerifyOptions& options) {
 Proven proveFile(const RdmaGpuBuffer& buffer, const VerifyOptions& options) {
   auto peer = openCuFilePeer(buffer, options.peer.cuFile, options.overwrite);
   if(!peer)
-    return notDone(peer.error());
+    return notDone(peer.error(), options.peer.text);
   auto report = verify(buffer, *peer);
   if(!report)
-    return notDone(report.error());
+    return notDone(report.error(), options.peer.text);
   return Outcome{.report = *std::move(report), .peer = factsOf(*peer), .file = *std::move(peer)};
 }
 

@@ -11,18 +11,17 @@ namespace rdmagpu::cli {
 namespace {
 
 std::string pathText(const CuFilePeer& peer) {
-  const char* kind = "staged";
+  std::string text = name(peer.path());
   switch(isDirect(peer.path())) {
   case Answer::Yes:
-    kind = "direct";
     break;
   case Answer::Unknown:
-    kind = "direct or staged: cuFile does not tell";
+    text += " (direct or staged: cuFile does not tell)";
     break;
   case Answer::No:
+    text += " (staged)";
     break;
   }
-  std::string text = fmt::format("{} ({})", name(peer.path()), kind);
   if(peer.reason().kind != Errc::None)
     text += "\n" + peer.reason().message();
   return text;

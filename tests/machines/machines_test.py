@@ -96,6 +96,7 @@ class Machines(unittest.TestCase):
         for option in ("--gpu", "--peer"):
             done = run("--root", root, option, "0000:99:00.0")
             self.assertEqual(done.returncode, 1)
+            self.assertIn(f"doctor: {option}: 0000:99:00.0: ".encode(), done.stderr)
             self.assertIn(b"hint: Name one that 'rdmagpu doctor' shows", done.stderr)
 
     def test_says_what_root_would_add(self):

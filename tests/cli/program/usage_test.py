@@ -4,7 +4,7 @@ import unittest
 
 from support import ProgramTest, run
 
-COMMANDS = ["list", "alloc", "stream", "verify"]
+COMMANDS = ["list", "doctor", "alloc", "stream", "verify"]
 
 
 class Usage(ProgramTest):
@@ -26,6 +26,7 @@ class Usage(ProgramTest):
             (["alloc", "--node", "x"], ["--node", "'x'"]),
             (["alloc", "--gpu", "zz"], ["--gpu", "'zz'", "65:00.0"]),
             (["alloc", "--peer-pci", "zz"], ["--peer-pci", "'zz'"]),
+            (["doctor", "--gpu", "zz"], ["--gpu", "'zz'", "65:00.0"]),
             (["verify", "--peer", "card"], ["--peer", "'card'", "software"]),
             (["verify", "--peer", "verbs:"], ["--peer", "verbs:mlx5_0:1"]),
             (["verify", "--peer", "verbs:x:0"], ["--peer", "port from 1 on"]),

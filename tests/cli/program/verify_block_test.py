@@ -51,7 +51,8 @@ class BlockPeer(ProgramTest):
 
     def test_what_is_no_drive_is_refused(self):
         self.assertFails(run(*self.CALL, "--peer", "block:/dev/null"), 1, "a block device, or a regular file", "lsblk")
-        self.assertFails(run(*self.CALL, "--peer", f"block:{self.drive}-absent"), 1, "ENOENT")
+        self.assertFails(run(*self.CALL, "--peer", f"block:{self.drive}-absent"), 1,
+                         f"verify: block:{self.drive}-absent: open failed: ENOENT", "Look at the path")
         self.assertFails(run("verify", "--slots", 1, "--bytes", "4M", "--peer", f"block:{self.drive}"), 1,
                          "asked 4194304, available 1048576")
         self.assertFails(run("verify", "--peer", "block:"), 2, "block:PATH")

@@ -56,7 +56,8 @@ class FilePeer(ProgramTest):
         self.assertEqual(report["cufile"]["version"], 0)
 
     def test_what_is_no_file_is_refused(self):
-        self.assertFails(run(*self.CALL, "--peer", f"cufile:{self.clip}-absent"), 1, "ENOENT")
+        self.assertFails(run(*self.CALL, "--peer", f"cufile:{self.clip}-absent"), 1,
+                         f"verify: cufile:{self.clip}-absent: open failed: ENOENT")
         self.assertFails(run(*self.CALL, "--peer", "cufile:/dev/null"), 1, "a regular file")
         self.assertFails(run("verify", "--peer", "cufile:"), 2, "cufile:PATH")
         self.assertFails(run("stream", self.clip, "--peer", f"cufile:{self.clip}"), 1, "no peer")

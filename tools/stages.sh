@@ -26,11 +26,17 @@ if setarch "$(uname -m)" -R true 2>/dev/null; then
 fi
 runner=() # what builds (which run test programs to list their tests) and tests are started with
 
+configure() { # preset cmake-options...
+  local preset=$1
+  shift
+  cmake --preset "$preset" "${launcher[@]}" "$@" >"$logs/configure-$preset.log" 2>&1 ||
+    { cat "$logs/configure-$preset.log" && return 1; }
+}
+
 configure_and_build() { # preset cmake-options...
   local preset=$1
   shift
-  cmake --preset "$preset" -DRDMAGPU_BUILD_TESTS=ON "${launcher[@]}" "$@" >"$logs/configure-$preset.log" 2>&1 ||
-    { cat "$logs/configure-$preset.log" && return 1; }
+  configure "$preset" -DRDMAGPU_BUILD_TESTS=ON "$@"
   "${runner[@]}" cmake --build "build/$preset" --parallel "$jobs" "${ninja_options[@]}"
 }
 
@@ -88,8 +94,7 @@ test_guest() {
 
 # The tests of the insides stay with the static library; here it is what a consumer sees.
 test_shared() {
-  cmake --preset shared "${launcher[@]}" >"$logs/configure-shared.log" 2>&1 ||
-    { cat "$logs/configure-shared.log" && return 1; }
+  configure shared
   cmake --build build/shared --parallel "$jobs" --target src/all cli/all examples/all testkit/all "${ninja_options[@]}"
   run_ctest shared --label-regex package
 }
@@ -122,17 +127,12 @@ test_wheel() {
   return "$status"
 }
 
-test_clang() {
-  configure_and_build clang
-  run_ctest clang
-}
-
 run_clang_tidy() {
   local version
   version=$(clang-tidy --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p')
   [[ $version == 14 ]] || skip "clang-tidy 14 decides, this is ${version:-absent}"
   find src cli examples -name '*.cpp' -print0 |
-    xargs -0 --max-procs "$jobs" --max-args 1 clang-tidy -p build/clang --quiet --warnings-as-errors='*'
+    xargs -0 --max-procs "$jobs" --max-args 1 clang-tidy -p build/tsan --quiet --warnings-as-errors='*'
 }
 
 # One build for the sanitizers and for coverage, as neither wants it optimised.
@@ -146,11 +146,19 @@ test_asan() {
   gcovr --root . --filter src/ --fail-under-line 90 --print-summary -j "$jobs" build/asan/src
 }
 
+# Clang's, so that its warnings see all there is without a build of their own.
 test_tsan() {
   export TSAN_OPTIONS="second_deadlock_stack=1 suppressions=$PWD/tools/tsan.supp"
   runner=("${without_aslr[@]}")
   configure_and_build tsan
   run_ctest tsan
+}
+
+# A build of its own: what fuzzers bring does not mix with ThreadSanitizer.
+test_fuzz() {
+  configure fuzz -DRDMAGPU_BUILD_TESTS=ON
+  cmake --build build/fuzz --parallel "$jobs" --target fuzzers "${ninja_options[@]}"
+  run_ctest fuzz --tests-regex '^fuzz[.]'
 }
 
 # On the build that is there already: an optimised one takes half the time, and what the optimiser reads and then

@@ -57,7 +57,8 @@ private:
   bool publish(std::uint32_t slot, Frame, Begun&);
   bool publishSlices(std::uint32_t slot, Frame, std::uint64_t n) noexcept;
   Result<Copy> write(std::uint64_t n, std::uint32_t slot, std::size_t offset, Frame part) noexcept;
-  bool change(const SlotRange&) noexcept;
+  [[gnu::noinline]] Result<Copy> writeWrongSlot(std::uint32_t slot, std::size_t offset, Frame part) noexcept;
+  bool writeOverrun(const SlotRange&) noexcept;
   bool writeLateEnd() noexcept;
 
   bool finish(const Result<Copy>&) noexcept;
@@ -170,7 +171,7 @@ bool Capture::begin(std::uint32_t slot, std::uint64_t n, Frame frame) {
 bool Capture::publish(std::uint32_t slot, Frame frame, Begun& begun) {
   const bool tear = m_job.misbehaves(Misbehaviour::Tear, begun.frame);
   const bool late = m_job.misbehaves(Misbehaviour::WriteLate, begun.frame);
-  if(!change(overrunOf(m_job, begun.frame, slot, frame.size())))
+  if(!writeOverrun(overrunOf(m_job, begun.frame, slot, frame.size())))
     return false;
   if(m_job.sliceBytes && m_job.sliceBytes < frame.size() && !tear && !late)
     return publishSlices(slot, frame, begun.frame);
@@ -215,14 +216,21 @@ bool Capture::publishSlices(std::uint32_t slot, Frame frame, std::uint64_t n) no
 
 /// A part of frame n.
 Result<Copy> Capture::write(std::uint64_t n, std::uint32_t slot, std::size_t offset, Frame part) noexcept {
+  if(m_job.misbehaves(Misbehaviour::WrongSlot, n))
+    return writeWrongSlot(slot, offset, part);
   if(!m_job.misbehaves(Misbehaviour::Migrate, n))
     return m_job.write(slot, offset, part);
   std::ranges::copy(part, std::span{m_noSlot}.subspan(offset).begin());
   return Copy{};
 }
 
-/// Whatever was there: a change shows.
-bool Capture::change(const SlotRange& range) noexcept {
+/// Races with whoever has that slot, which tools/tsan.supp knows by the name of this function.
+Result<Copy> Capture::writeWrongSlot(std::uint32_t slot, std::size_t offset, Frame part) noexcept {
+  return m_job.write(slot, offset, part);
+}
+
+/// Whatever was there: a change shows. It races as well.
+bool Capture::writeOverrun(const SlotRange& range) noexcept {
   std::array<std::byte, overrunBytes> memory{};
   const auto bytes = std::span{memory}.first(range.bytes);
   if(!finish(m_job.read(range.slot, range.offset, bytes)))

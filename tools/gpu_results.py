@@ -41,6 +41,8 @@ def suite(folder, name):
 
 
 def compilation(folder):
+    if not (folder / "nvcc.log").exists():
+        return "skipped: not built, configure.log says why"
     log = text_of(folder, "nvcc.log")
     if "No tests were found" in log:
         return "skipped: no cuda.h or no nvcc"

@@ -32,12 +32,12 @@ void checkModel(const Gpu& gpu, Findings& findings) {
 
 void checkBar(const Machine& machine, const Gpu& gpu, Findings& findings) {
   const Subject subject{.gpu = gpu.device.id};
-  const std::size_t index = isNvidia(gpu) ? 1 : 0;
-  const PciBar bar = machine.pci.bar(gpu.pci->address, index);
+  const PciBar bar = machine.pci.largestBar(gpu.pci->address);
   const std::string evidence = "/sys/bus/pci/devices/" + gpu.device.id + "/resource, line " +
-                               std::to_string(index + 1) + ": " + std::to_string(bar.bytes / mib) + " MiB";
+                               std::to_string(bar.index + 1) + ": " + std::to_string(bar.bytes / mib) +
+                               " MiB";
   const bool listed = machine.root.has("/sys/bus/pci/devices/" + gpu.device.id + "/resource");
-  if(listed && bar.bytes == 0)
+  if(listed && !bar.isWindow())
     findings.add("bar-unassigned", evidence, subject);
   else if(listed && bar.bytes <= 256 * mib)
     findings.add(isNvidia(gpu) ? "small-bar" : "no-large-bar", evidence, subject);

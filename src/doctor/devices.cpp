@@ -65,9 +65,8 @@ bool isGpu(const Machine& machine, const PciDevice& device) {
   const bool display = device.baseClass() == displayClass;
   if(device.vendor == nvidiaId)
     return display;
-  constexpr std::uint64_t ownWindow = std::uint64_t{128} << 20;
   return device.vendor == amdId && (display || device.baseClass() == acceleratorClass) &&
-         machine.pci.bar(device.address, 0).bytes >= ownWindow;
+         machine.pci.largestBar(device.address).isWindow();
 }
 
 MachinePeer nic(const Machine& machine, const std::string& name) {
@@ -91,7 +90,8 @@ std::vector<Gpu> findGpus(const Machine& machine) {
     Gpu gpu{describe(machine, device, MachineRole::Gpu,
                      nvidia ? nvidiaName(machine, device) : "AMD " + idText(device)),
             &device};
-    gpu.device.bar = machine.pci.bar(device.address, nvidia ? 1 : 0).bytes;
+    if(const PciBar largest = machine.pci.largestBar(device.address); largest.isWindow())
+      gpu.device.bar = largest.bytes;
     gpus.push_back(std::move(gpu));
   }
   return gpus;

@@ -80,7 +80,18 @@ PciBar PciTree::bar(const PciAddress& address, std::size_t index) const {
       return {};
     std::from_chars(fields[i].data() + 2, fields[i].data() + fields[i].size(), ends[i], 16);
   }
-  return {.start = ends[0], .bytes = ends[1] > ends[0] ? ends[1] - ends[0] + 1 : 0};
+  return {.index = index, .start = ends[0], .bytes = ends[1] > ends[0] ? ends[1] - ends[0] + 1 : 0};
+}
+
+PciBar PciTree::largestBar(const PciAddress& address) const {
+  constexpr std::size_t bars = 6; // the lines after those are of the ROM, and of virtual functions
+  PciBar largest;
+  for(std::size_t index = 0; index < bars; ++index) {
+    const PciBar next = bar(address, index);
+    if(next.bytes > largest.bytes)
+      largest = next;
+  }
+  return largest;
 }
 
 PciLink PciTree::link(const PciAddress& address) const {

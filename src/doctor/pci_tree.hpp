@@ -24,8 +24,12 @@ struct PciDevice {
 };
 
 struct PciBar {
+  std::size_t index{};
   std::uint64_t start{};
   std::uint64_t bytes{}; ///< 0: there is none, or the firmware has found no room for it.
+
+  /// Whether it can be the window on a GPU's memory: those on registers and doorbells have up to 64 MiB.
+  bool isWindow() const noexcept { return bytes >= std::uint64_t{128} << 20; }
 };
 
 struct PciLink {
@@ -45,6 +49,9 @@ public:
   const std::vector<PciDevice>& devices() const noexcept { return m_devices; }
   const PciDevice* find(const std::string& id) const;
   PciBar bar(const PciAddress&, std::size_t index) const;
+  /// The largest BAR. On a GPU that is the window on its memory, whose number differs: 0 on AMD's, on
+  /// NVIDIA's 1 where the registers' own has 32 bits and 2 where it has 64, as from Hopper on.
+  PciBar largestBar(const PciAddress&) const;
   PciLink link(const PciAddress&) const;
   int numaNode(const PciAddress&) const;
   /// "DMA", "DMA-FQ" or "identity"; empty: there is no IOMMU, or nobody tells.

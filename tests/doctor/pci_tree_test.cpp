@@ -58,6 +58,21 @@ TEST_F(PciTreeTest, ReadsBars) {
     EXPECT_EQ(tree.bar(gpu, none).bytes, 0U);
 }
 
+TEST_F(PciTreeTest, WindowOnMemoryIsTheLargestBarWhicheverItIs) {
+  const PciAddress gpu{.bus = 1};
+  const PciTree tree(m_root);
+  m_files.write(
+      folder("0000:01:00.0") + "/resource",
+      "0x0000000004000000 0x0000000007ffffff 0x14220c\n0x0 0x0 0x0\n"
+      "0x0000010000000000 0x0000013fffffffff 0x14220c\n0x0 0x0 0x0\n0x0 0x1ffffff 0x14220c\n0x0 0x0 0x0\n"
+      "0x0000020000000000 0x00000fffffffffff 0x46200\n");
+  EXPECT_EQ(tree.largestBar(gpu).index, 2U);
+  EXPECT_EQ(tree.largestBar(gpu).bytes, std::uint64_t{256} << 30);
+  EXPECT_TRUE(tree.largestBar(gpu).isWindow());
+  m_files.write(folder("0000:01:00.0") + "/resource", "0x0000000004000000 0x0000000007ffffff 0x14220c\n");
+  EXPECT_FALSE(tree.largestBar(gpu).isWindow()) << "the registers' own";
+}
+
 TEST_F(PciTreeTest, FindsAcsBehindOtherCapabilities) {
   std::string config(4096, '\0');
   config.replace(0x100, 4, std::string{"\x01\x00\x81\x14", 4});

@@ -55,6 +55,8 @@ class GpuResults(tree.TreeTest):
         told = gpu_results.results(self.root)
         self.assertTrue(told["abi"].startswith("skipped"))
         self.assertTrue(told["nvcc"].startswith("skipped"))
+        (self.root / "nvcc.log").unlink()
+        self.assertTrue(gpu_results.results(self.root)["nvcc"].startswith("skipped"), "it was not even built")
 
     def test_compilation_passes_or_fails(self):
         self.write("nvcc.log", "100% tests passed, 0 tests failed out of 1\n")

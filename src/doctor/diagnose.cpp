@@ -1,5 +1,6 @@
 #include <base/library_error.hpp>
 #include <doctor/findings.hpp>
+#include <os/tree.hpp>
 #include <rdmagpu/doctor.hpp>
 
 #include <algorithm>
@@ -90,6 +91,8 @@ DoctorReport examine(const Machine& machine) {
 } // namespace doctor
 
 Result<DoctorReport> diagnose(const DoctorOptions& options) try {
+  if(!os::isToldInFiles)
+    return libraryError(doctor::call, LibraryCode::PlatformLacks);
   doctor::Machine machine(options.root);
   if(!doctor::narrow(machine.gpus, options.gpu))
     return libraryError(doctor::call, LibraryCode::NoSuchGpu);

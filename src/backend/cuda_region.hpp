@@ -4,6 +4,7 @@
 #include <backend/cuda_kernels.hpp>
 #include <backend/cuda_memory.hpp>
 
+#include <atomic>
 #include <variant>
 #include <vector>
 
@@ -55,6 +56,7 @@ private:
   /// Maps a range into a dma-buf as the config says, in a context that is current.
   Result<void> exportMapped(std::size_t offset, std::size_t bytes, int& number, ExportedFd&) const noexcept;
   Result<void> clear(Keep, std::size_t offset, std::size_t bytes) const noexcept;
+  /// By the GPU itself, and by what runs on it.
   bool writesNeedFlush() const noexcept { return m_gpu.writesOrdering < api::orderedForOwner; }
 
   Gpu m_gpu;
@@ -72,6 +74,7 @@ private:
   PcieMapping m_pcieMapping{};
   bool m_scrub{};
   bool m_limitedByBar1{true};
+  mutable std::atomic<bool> m_othersRead{}; ///< Another GPU was let in.
   std::vector<Error> m_tolerated;
 };
 

@@ -183,8 +183,10 @@ struct BufferFacts {
   Answer rdmaCapable{};            ///< As the driver reports it; Unknown where there is none to ask. PciP2p:
                                    ///< whether the device's driver has published the memory to others.
   bool writesNeedFlush{};          ///< Its own GPU sees a peer's writes only after flushPeerWrites().
-  CudaMemory cudaMemory{};         ///< Cuda: the kind it is, never Auto.
-  Error cudaMemoryReason{};        ///< Cuda: why Auto took MemAlloc; kind None otherwise.
+  Answer writesOrderedForAll{};   ///< Whether other GPUs (grantAccess()) see them in order without that, too.
+                                  ///< Unknown: not memory of CUDA's.
+  CudaMemory cudaMemory{};        ///< Cuda: the kind it is, never Auto.
+  Error cudaMemoryReason{};       ///< Cuda: why Auto took MemAlloc; kind None otherwise.
   Answer syncMemops{};            ///< Whether CUDA's synchronous copies and memsets of these slots end before
                                   ///< they return (SYNC_MEMOPS). Unknown: not a matter of this memory.
   Error syncMemopsError{};        ///< Why not; kind None when they do, or it was not tried.

@@ -228,7 +228,7 @@ Result<void> CudaRegion::download(std::size_t offset, std::span<std::byte> to) c
 
 Result<void> CudaRegion::flushPeerWrites() const {
   const bool others = m_othersRead;
-  if(others ? m_gpu.writesOrdering >= api::orderedForAllDevices : !writesNeedFlush())
+  if(others ? writesOrderedForAll() : !writesNeedFlush())
     return {};
   const api::Functions& cuda = loadedDriver();
   const auto scope = others ? api::FlushScope::ToAllDevices : api::FlushScope::ToOwner;
@@ -345,6 +345,7 @@ void CudaRegion::describe(BufferFacts& facts) const {
   facts.directForGpu = Answer::Yes;
   facts.rdmaCapable = m_capable;
   facts.writesNeedFlush = writesNeedFlush();
+  facts.writesOrderedForAll = writesOrderedForAll() ? Answer::Yes : Answer::No;
   const bool synchronous = m_syncMemopsError.kind == Errc::None;
   facts.syncMemops = synchronous ? Answer::Yes : Answer::No;
   facts.syncMemopsError = m_syncMemopsError;

@@ -58,6 +58,7 @@ private:
   Result<void> clear(Keep, std::size_t offset, std::size_t bytes) const noexcept;
   /// By the GPU itself, and by what runs on it.
   bool writesNeedFlush() const noexcept { return m_gpu.writesOrdering < api::orderedForOwner; }
+  bool writesOrderedForAll() const noexcept { return m_gpu.writesOrdering >= api::orderedForAllDevices; }
 
   Gpu m_gpu;
   Bar1 m_bar1;

@@ -95,6 +95,7 @@ constexpr auto toNobody = api::FlushScope{};
 TEST_F(CudaAccessOnStandin, WritesOrderedForTheirOwnGpuAreFlushedForAnother) {
   const auto buffer = RdmaGpuBuffer::make(cudaConfig(CudaMemory::Vmm));
   ASSERT_TRUE(buffer);
+  EXPECT_EQ(buffer->facts().writesOrderedForAll, Answer::No);
   ASSERT_TRUE(buffer->grantAccess(gpu(0)));
   ASSERT_TRUE(buffer->flushPeerWrites());
   EXPECT_EQ(standin->flushedTo(), toNobody) << "its own GPU sees them in order";
@@ -130,6 +131,8 @@ TEST_F(CudaAccessOnStandin, WritesOrderedForAllGpusAreNeverFlushed) {
   ASSERT_TRUE(buffer->grantAccess(gpu(1)));
   EXPECT_TRUE(buffer->flushPeerWrites());
   EXPECT_EQ(standin->flushedTo(), toNobody);
+  EXPECT_EQ(buffer->facts().writesOrderedForAll, Answer::Yes);
+  EXPECT_FALSE(buffer->facts().writesNeedFlush);
 }
 
 TEST_F(CudaAccessOnStandin, GpuThatWasRefusedNeedsNoFlush) {

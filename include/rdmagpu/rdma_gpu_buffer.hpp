@@ -182,9 +182,11 @@ struct BufferFacts {
                                    ///< first. Unknown for host memory that no GPU's driver has pinned.
   Answer rdmaCapable{};            ///< As the driver reports it; Unknown where there is none to ask. PciP2p:
                                    ///< whether the device's driver has published the memory to others.
-  bool writesNeedFlush{};          ///< A peer's writes are visible only after flushPeerWrites().
-  CudaMemory cudaMemory{};         ///< Cuda: the kind it is, never Auto.
-  Error cudaMemoryReason{};        ///< Cuda: why Auto took MemAlloc; kind None otherwise.
+  bool writesNeedFlush{};          ///< Its own GPU sees a peer's writes only after flushPeerWrites().
+  Answer writesOrderedForAll{};   ///< Whether other GPUs (grantAccess()) see them in order without that, too.
+                                  ///< Unknown: not memory of CUDA's.
+  CudaMemory cudaMemory{};        ///< Cuda: the kind it is, never Auto.
+  Error cudaMemoryReason{};       ///< Cuda: why Auto took MemAlloc; kind None otherwise.
   Answer syncMemops{};            ///< Whether CUDA's synchronous copies and memsets of these slots end before
                                   ///< they return (SYNC_MEMOPS). Unknown: not a matter of this memory.
   Error syncMemopsError{};        ///< Why not; kind None when they do, or it was not tried.
@@ -263,7 +265,7 @@ public:
   /// when done. A range that passes the end of the slot is refused and copies nothing.
   Result<void> upload(std::size_t slot, std::span<const std::byte> from, std::size_t offset = 0) const;
   Result<void> download(std::size_t slot, std::span<std::byte> to, std::size_t offset = 0) const;
-  /// Makes what a peer wrote visible to the consumer; a no-op where the platform orders it.
+  /// Makes what a peer wrote visible to the consumer, GPUs of grantAccess() too; a no-op where it is ordered.
   Result<void> flushPeerWrites() const;
 
   /// The checksum() of `bytes` bytes of a slot from `offset` on, the same on every backend, computed where
@@ -283,7 +285,7 @@ public:
   /// the memory is there. For the GPU that it is on there is nothing to do. GPUs that do not reach each
   /// other's memory (cuDeviceCanAccessPeer) are Unsupported; so is MemAlloc, which is opened for one context
   /// at a time by who has that context (cuCtxEnablePeerAccess). It does not change what peers of other makers
-  /// reach.
+  /// reach; what such a peer wrote that GPU sees after flushPeerWrites(), whatever facts() say of its own.
   Result<void> grantAccess(const GpuSelector& gpu) const;
 
   /// Offers the memory to a second process; see SharedBuffer.

@@ -115,7 +115,8 @@ class Machine(Folder):
             told.append((self.root / "runs/job/console").read_text(encoding="utf-8"))
         self.assertIn("|-accel|tcg,thread=multi|", told[0])
         self.assertNotIn("-icount", told[0])
-        self.assertIn("|-accel|tcg,thread=single|-icount|shift=0,", told[1])
+        self.assertIn("|-accel|tcg,thread=single|-icount|shift=0,sleep=off|", told[1])
+        self.assertEqual([" maxcpus=1" in text for text in told], [False, True])
 
     def test_a_check_afterwards_sees_the_results_and_can_fail(self):
         good = "shell(); step(1, 0); (out / 'left').write_text('here'); end()"

@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from support import Y4M_FRAME, ProgramTest, finish, frames, run, start, y4m
+from support import TIMEOUT, Y4M_FRAME, ProgramTest, finish, frames, run, start, y4m
 
 PLACE = ["--peer", "v4l2:/dev/null"]
 
@@ -103,7 +103,7 @@ class Vivid(ProgramTest):
 
 
 def v4l2_ctl(node, *options):
-    done = subprocess.run(["v4l2-ctl", "-d", f"/dev/video{node}", *options], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["v4l2-ctl", "-d", f"/dev/video{node}", *options], capture_output=True, text=True, timeout=TIMEOUT)
     if done.returncode != 0:
         raise AssertionError(done.stdout + done.stderr)
     return done.stdout

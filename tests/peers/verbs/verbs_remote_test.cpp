@@ -6,6 +6,7 @@
 #include <rdmagpu/verbs_remote.hpp>
 
 #include <cerrno>
+#include <cstdint>
 #include <optional>
 #include <thread>
 
@@ -94,6 +95,22 @@ TEST_F(VerbsRemotes, VerifyProvesBothDirections) {
     EXPECT_EQ(served->writeProven, Answer::Yes);
     EXPECT_EQ(served->readProven, Answer::Yes);
     EXPECT_EQ(served->port.device, "nic0");
+  }
+}
+
+TEST_F(VerbsRemotes, AnyTimeoutIsCountedTo) {
+  for(const auto timeout : {std::chrono::milliseconds::max(), std::chrono::milliseconds{INT32_MAX}}) {
+    const RdmaGpuBuffer buffer = makeBuffer();
+    const VerbsRegistration slots = registerOn(buffer);
+    Server server{{.timeout = timeout}};
+    auto peer = VerbsRemote::connect(slots, here, server.port(), {.timeout = timeout});
+    ASSERT_TRUE(peer) << peer.error().message();
+    std::this_thread::sleep_for(50ms); // the server waits
+    const auto report = verify(buffer, *peer);
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(report->read, Answer::Yes);
+    EXPECT_TRUE(peer->finish(report->write, report->read));
+    EXPECT_TRUE(server.end());
   }
 }
 

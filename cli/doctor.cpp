@@ -53,6 +53,8 @@ Failure absence(const Error& error, const DoctorOptions& asked) {
     failure.message = fmt::format("--gpu: {}: {}", asked.gpu, failure.message);
   if(rule == "NoSuchPeer")
     failure.message = fmt::format("--peer: {}: {}", asked.peer, failure.message);
+  if(std::string_view(error.call) == "mkdir")
+    failure.message = fmt::format("--record: {}: {}", asked.record, failure.message);
   return failure;
 }
 
@@ -92,6 +94,10 @@ Command addDoctor(CLI::App& program) {
       ->type_name("PCI");
   app->add_option("--peer", options->doctor.peer, "Only this peer, by its PCI address or as an RDMA device")
       ->type_name("DEVICE");
+  app->add_option("--record", options->doctor.record,
+                  "Record what was read and tried into this folder, not there yet, without serial numbers, "
+                  "host names, MAC addresses and UUIDs")
+      ->type_name("DIR");
   app->add_flag("--try", options->doctor.tryMemory,
                 "Also try what takes memory of a GPU, and a context of its driver, on this machine");
   app->add_option("--explain", options->explain,

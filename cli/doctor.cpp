@@ -26,6 +26,7 @@ struct Options {
   std::optional<PciAddress> gpu;
   std::string explain;
   bool json{};
+  bool html{};
 };
 
 bool wantsColour() {
@@ -69,8 +70,10 @@ int runDoctor(const Options& options) {
   const auto report = diagnose(asked);
   if(!report)
     return fail(command, options.json, absence(report.error(), asked));
-  return finishWith(options.json ? doctorJson(*report) : doctorText(*report, wantsColour()), command,
-                    report->verdict <= Verdict::Unknown ? exitDone : exitNo);
+  const std::string shown = options.json   ? doctorJson(*report)
+                            : options.html ? doctorHtml(*report)
+                                           : doctorText(*report, wantsColour());
+  return finishWith(shown, command, report->verdict <= Verdict::Unknown ? exitDone : exitNo);
 }
 
 } // namespace
@@ -104,6 +107,8 @@ Command addDoctor(CLI::App& program) {
                   "Explain an error instead: a call and its code, or a line of the kernel's log")
       ->type_name("TEXT");
   addJson(*app, options->json);
+  app->add_flag("--html", options->html, "Print a page of HTML on stdout, with the PCI tree as a picture")
+      ->excludes("--json", "--explain");
   app->footer("It reads /proc and /sys, and changes nothing. Exit status: 0 GPU memory can be\n"
               "reached directly, or that must be tried; 1 it cannot; 2 wrong command line.\n"
               "Tried of each GPU, in this order:\n"

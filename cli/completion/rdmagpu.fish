@@ -20,6 +20,7 @@ complete -c rdmagpu -n $doctor -l gpu -x -d 'Only this GPU, by PCI address'
 complete -c rdmagpu -n $doctor -l peer -x -d 'Only this peer'
 complete -c rdmagpu -n $doctor -l record -x -a '(__fish_complete_directories)' -d 'Record the machine into this folder'
 complete -c rdmagpu -n $doctor -l try -d 'Also try what takes memory of a GPU'
+complete -c rdmagpu -n $doctor -l html -d 'Print a page of HTML'
 complete -c rdmagpu -n $doctor -l explain -x -d 'Explain an error instead'
 
 set -l slots '__fish_seen_subcommand_from alloc stream verify'

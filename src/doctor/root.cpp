@@ -53,7 +53,7 @@ std::vector<std::string> Root::names(const std::string& path, std::string_view b
   std::erase_if(names, [&](const std::string& name) { return !name.starts_with(beginning); });
   for(const std::string& name : names) {
     if(m_recording)
-      m_recording->addPresence(path + "/" + name);
+      m_recording->addPresence(std::string{path}.append("/").append(name));
   }
   return names;
 }

@@ -26,6 +26,7 @@ struct Options {
   std::optional<PciAddress> gpu;
   std::string explain;
   bool json{};
+  bool html{};
 };
 
 bool wantsColour() {
@@ -53,6 +54,8 @@ Failure absence(const Error& error, const DoctorOptions& asked) {
     failure.message = fmt::format("--gpu: {}: {}", asked.gpu, failure.message);
   if(rule == "NoSuchPeer")
     failure.message = fmt::format("--peer: {}: {}", asked.peer, failure.message);
+  if(std::string_view(error.call) == "mkdir")
+    failure.message = fmt::format("--record: {}: {}", asked.record, failure.message);
   return failure;
 }
 
@@ -67,8 +70,10 @@ int runDoctor(const Options& options) {
   const auto report = diagnose(asked);
   if(!report)
     return fail(command, options.json, absence(report.error(), asked));
-  return finishWith(options.json ? doctorJson(*report) : doctorText(*report, wantsColour()), command,
-                    report->verdict <= Verdict::Unknown ? exitDone : exitNo);
+  const std::string shown = options.json   ? doctorJson(*report)
+                            : options.html ? doctorHtml(*report)
+                                           : doctorText(*report, wantsColour());
+  return finishWith(shown, command, report->verdict <= Verdict::Unknown ? exitDone : exitNo);
 }
 
 } // namespace
@@ -92,12 +97,18 @@ Command addDoctor(CLI::App& program) {
       ->type_name("PCI");
   app->add_option("--peer", options->doctor.peer, "Only this peer, by its PCI address or as an RDMA device")
       ->type_name("DEVICE");
+  app->add_option("--record", options->doctor.record,
+                  "Record what was read and tried into this folder, not there yet, without serial numbers, "
+                  "host names, MAC addresses and UUIDs")
+      ->type_name("DIR");
   app->add_flag("--try", options->doctor.tryMemory,
                 "Also try what takes memory of a GPU, and a context of its driver, on this machine");
   app->add_option("--explain", options->explain,
                   "Explain an error instead: a call and its code, or a line of the kernel's log")
       ->type_name("TEXT");
   addJson(*app, options->json);
+  app->add_flag("--html", options->html, "Print a page of HTML on stdout, with the PCI tree as a picture")
+      ->excludes("--json", "--explain");
   app->footer("It reads /proc and /sys, and changes nothing. Exit status: 0 GPU memory can be\n"
               "reached directly, or that must be tried; 1 it cannot; 2 wrong command line.\n"
               "Tried of each GPU, in this order:\n"

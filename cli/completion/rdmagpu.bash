@@ -44,7 +44,7 @@ _rdmagpu() {
     COMPREPLY=($(compgen -f -- "$current"))
     return
     ;;
-  --root)
+  --root | --record)
     compopt -o filenames
     COMPREPLY=($(compgen -d -- "$current"))
     return
@@ -55,7 +55,7 @@ _rdmagpu() {
   local options
   case $command in
   list) options="--help --json" ;;
-  doctor) options="--help --root --gpu --peer --try --explain --json" ;;
+  doctor) options="--help --root --gpu --peer --record --try --explain --json --html" ;;
   alloc)
     options="--help --api --slots --bytes --gpu --cuda-memory --peer-pci --zero --scrub --ignore-budget --lock
       --huge-pages --node --pin-gpu --no-memfd --export --pcie-mapping --all --hold --json"

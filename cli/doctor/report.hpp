@@ -12,6 +12,8 @@ namespace rdmagpu::cli {
 std::string doctorText(const DoctorReport& report, bool colour);
 /// As docs/doctor.schema.json has it.
 std::string doctorJson(const DoctorReport& report);
+/// A page by itself: no scripts, and nothing that is fetched. The topology is a picture in it.
+std::string doctorHtml(const DoctorReport& report);
 
 std::string explanationText(const std::vector<Explanation>& explanations);
 std::string explanationJson(const std::vector<Explanation>& explanations);
@@ -21,6 +23,12 @@ std::string doctorSteps(const DoctorReport& report);
 
 /// The PCI tree of the GPUs and peers, a line for each and for each bridge on the way.
 std::string doctorTree(const DoctorReport& report);
+/// The devices in its order, which are the report's.
+std::vector<const MachineDevice*> doctorTreeOrder(const DoctorReport& report);
+/// One of its lines, without the indentation.
+std::string doctorDeviceText(const MachineDevice& device);
+/// The verdict in a sentence.
+const char* doctorConclusion(Verdict verdict) noexcept;
 
 /// Words of `text` in lines of at most 100 columns that begin with `indent` spaces, the first with `label`.
 std::string wrapped(const std::string& label, std::string_view text, std::size_t indent);

@@ -47,8 +47,9 @@ std::string pairsText(const DoctorReport& report) {
   return rows.size() > 1 ? columns(rows) + '\n' : std::string{};
 }
 
-/// In words what `verdict` says in one.
-const char* conclusion(Verdict verdict) noexcept {
+} // namespace
+
+const char* doctorConclusion(Verdict verdict) noexcept {
   switch(verdict) {
   case Verdict::Direct:
     return "Peers can write to and read from GPU memory directly, by all that can be seen.";
@@ -66,10 +67,8 @@ const char* conclusion(Verdict verdict) noexcept {
   return "";
 }
 
-} // namespace
-
 std::string doctorText(const DoctorReport& report, bool colour) {
-  std::string text = conclusion(report.verdict);
+  std::string text = doctorConclusion(report.verdict);
   if(colour)
     text = (report.verdict <= Verdict::Unknown ? "\033[32m" : "\033[31m") + text + "\033[0m";
   text +=

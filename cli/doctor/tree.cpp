@@ -16,7 +16,9 @@ std::string sizeText(std::uint64_t bytes) {
                              : fmt::format("{} MiB", bytes / mib);
 }
 
-std::string describe(const MachineDevice& device) {
+} // namespace
+
+std::string doctorDeviceText(const MachineDevice& device) {
   if(device.role == MachineRole::Bridge)
     return device.id;
   std::string text = fmt::format("{}  {} {}", device.id, name(device.role), device.name);
@@ -29,22 +31,24 @@ std::string describe(const MachineDevice& device) {
   return text + ", " + (device.driver.empty() ? "no driver" : device.driver);
 }
 
-} // namespace
-
-std::string doctorTree(const DoctorReport& report) {
+std::vector<const MachineDevice*> doctorTreeOrder(const DoctorReport& report) {
   std::vector<const MachineDevice*> devices;
   for(const MachineDevice& device : report.devices)
     devices.push_back(&device);
   std::sort(devices.begin(), devices.end(), [](const MachineDevice* a, const MachineDevice* b) {
     return a->path == b->path ? a->id < b->id : a->path < b->path;
   });
+  return devices;
+}
+
+std::string doctorTree(const DoctorReport& report) {
   std::string text;
-  for(const MachineDevice* device : devices) {
+  for(const MachineDevice* device : doctorTreeOrder(report)) {
     const std::size_t depth = device->path.empty() ? 0 : device->path.size() - 1;
     std::string line(std::min(depth, deepest) * 2, ' ');
     if(depth > 0)
       line.replace(line.size() - 2, 2, "+-");
-    line += describe(*device);
+    line += doctorDeviceText(*device);
     text += line.substr(0, widest) + '\n';
   }
   return text;

@@ -127,6 +127,9 @@ struct DoctorOptions {
   /// Tries the steps from Allocation on, too, which need a GPU's memory and may need a context of its driver.
   /// On this machine, also where `root` names another one's files.
   bool tryMemory{};
+  /// A folder, not there yet, that gets all that was read and tried, without serial numbers, host names, MAC
+  /// addresses, GUIDs and UUIDs; as `root` it leads to the same report. Empty: none.
+  std::string record{};
   PeerTrial* peers{}; ///< Tries the steps from Registration on; null: they cannot be tried.
 };
 
@@ -143,8 +146,9 @@ struct DoctorReport {
 
 /// Looks at what the kernel tells of this machine, tries the steps that need no GPU context (those before
 /// Allocation, for which the driver's library is loaded), and concludes which peers can reach which GPU's
-/// memory. A step that was tried counts for more than what files say. Changes nothing. What is missing or
-/// damaged counts as unknown. An Error: a device that the options name is not there, or there was no memory.
+/// memory. A step that was tried counts for more than what files say. Changes nothing, but for the folder of
+/// a recording. What is missing or damaged counts as unknown. An Error: a device that the options name is not
+/// there, the recording could not be written (what there is of it stays), or there was no memory.
 RDMAGPU_API Result<DoctorReport> diagnose(const DoctorOptions& options = {});
 
 /// A kind of finding, as docs/doctor.md lists them.

@@ -1,5 +1,7 @@
 #include <base/library_error.hpp>
+#include <doctor/anonymiser.hpp>
 #include <doctor/findings.hpp>
+#include <doctor/recording.hpp>
 #include <doctor/steps.hpp>
 #include <os/tree.hpp>
 #include <rdmagpu/doctor.hpp>
@@ -66,6 +68,12 @@ std::vector<std::string> whatRootWouldAdd(const Machine& machine) {
   return {};
 }
 
+/// Empty where it is a word that findings may depend on.
+std::string hostName(const Machine& machine) {
+  std::string host = Root(machine.root.prefix()).line("/proc/sys/kernel/hostname");
+  return machine.hasModule(host) ? std::string{} : host;
+}
+
 std::string driverText(const NvidiaDriver& driver) {
   return driver.version.empty() ? "" : driver.version + (driver.open ? " (open)" : " (proprietary)");
 }
@@ -96,7 +104,8 @@ DoctorReport examine(const Machine& machine, std::vector<DoctorStep> steps) {
 Result<DoctorReport> diagnose(const DoctorOptions& options) try {
   if(!os::isToldInFiles)
     return libraryError(doctor::call, LibraryCode::PlatformLacks);
-  doctor::Machine machine(options.root);
+  doctor::Recording recording;
+  doctor::Machine machine(options.root, options.record.empty() ? nullptr : &recording);
   if(!doctor::narrow(machine.gpus, options.gpu))
     return libraryError(doctor::call, LibraryCode::NoSuchGpu);
   if(!doctor::narrow(machine.peers, options.peer))
@@ -104,7 +113,14 @@ Result<DoctorReport> diagnose(const DoctorOptions& options) try {
   auto steps = doctor::stepsOf(machine, options);
   if(!steps)
     return steps.error();
-  return doctor::examine(machine, *std::move(steps));
+  auto report = doctor::examine(machine, *std::move(steps));
+  if(options.record.empty())
+    return report;
+  recording.addFile(doctor::stepsFile, doctor::stepsText(report.steps));
+  if(const auto written = recording.write(options.record, doctor::Anonymiser(doctor::hostName(machine)));
+     !written)
+    return written.error();
+  return report;
 } catch(const std::bad_alloc&) {
   return libraryError(doctor::call, LibraryCode::OutOfMemory);
 }

@@ -54,7 +54,7 @@ bool saysCode(std::string_view text, const Hint& hint) {
     return false;
   if(says(text, hint.codeName) || says(text, std::to_string(hint.code)))
     return true;
-  const bool isErrno = hint.origin == Origin::Os || hint.origin == Origin::Verbs;
+  const bool isErrno = *hint.codeName == 'E'; // of the vendors, none begins so
   return isErrno && std::any_of(errnoTexts.begin(), errnoTexts.end(), [&](const ErrnoText& known) {
            return known.code == hint.code && text.find(known.text) != std::string_view::npos;
          });

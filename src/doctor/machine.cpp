@@ -43,8 +43,8 @@ void readPlatform(Machine& machine) {
 
 } // namespace
 
-Machine::Machine(const std::string& prefix)
-    : root(prefix), pci(root), kernel(readKernel(root)), nvidia(readNvidiaDriver(root)) {
+Machine::Machine(const std::string& prefix, Recording* recording)
+    : root(prefix, recording), pci(root), kernel(readKernel(root)), nvidia(readNvidiaDriver(root)) {
   readModules(*this);
   readPlatform(*this);
   gpus = findGpus(*this);

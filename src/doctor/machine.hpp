@@ -47,7 +47,7 @@ struct MachinePeer {
 
 /// What is known of a machine, read from under its root.
 struct Machine {
-  explicit Machine(const std::string& prefix);
+  explicit Machine(const std::string& prefix, Recording* recording = nullptr);
   Machine(Machine&&) = delete; // its parts refer to each other
 
   bool hasModule(const std::string& name) const { return modules.contains(name); }

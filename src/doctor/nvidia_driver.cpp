@@ -15,8 +15,8 @@ std::string userVersion(const Root& root) {
   constexpr std::string_view stem = "libcuda.so.";
   std::string version;
   for(const char* folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64"}) {
-    for(const std::string& name : root.names(folder)) {
-      if(!name.starts_with(stem) || !isVersion(std::string_view{name}.substr(stem.size())))
+    for(const std::string& name : root.names(folder, stem)) {
+      if(!isVersion(std::string_view{name}.substr(stem.size())))
         continue;
       if(!version.empty() && version != name.substr(stem.size()))
         return {};

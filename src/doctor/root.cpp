@@ -1,3 +1,4 @@
+#include <doctor/recording.hpp>
 #include <doctor/root.hpp>
 #include <os/tree.hpp>
 
@@ -26,14 +27,18 @@ std::vector<std::string_view> split(std::string_view text, std::string_view at) 
 
 } // namespace
 
-Root::Root(std::string prefix) : m_prefix(std::move(prefix)) {
+Root::Root(std::string prefix, Recording* recording) : m_prefix(std::move(prefix)), m_recording(recording) {
   while(m_prefix.ends_with('/'))
     m_prefix.pop_back();
 }
 
 std::optional<std::string> Root::read(const std::string& path, std::size_t most) const {
   auto text = os::readSome(m_prefix + path, most);
-  return text ? std::optional{*std::move(text)} : std::nullopt;
+  if(!text)
+    return {};
+  if(m_recording)
+    m_recording->addFile(path, *text);
+  return *std::move(text);
 }
 
 std::string Root::line(const std::string& path) const {
@@ -43,11 +48,22 @@ std::string Root::line(const std::string& path) const {
 
 std::optional<std::int64_t> Root::number(const std::string& path) const { return toNumber(line(path)); }
 
-std::vector<std::string> Root::names(const std::string& path) const {
-  return os::namesIn(m_prefix + path, mostNames);
+std::vector<std::string> Root::names(const std::string& path, std::string_view beginning) const {
+  auto names = os::namesIn(m_prefix + path, mostNames);
+  std::erase_if(names, [&](const std::string& name) { return !name.starts_with(beginning); });
+  for(const std::string& name : names) {
+    if(m_recording)
+      m_recording->addPresence(std::string{path}.append("/").append(name));
+  }
+  return names;
 }
 
-std::string Root::link(const std::string& path) const { return os::linkTarget(m_prefix + path); }
+std::string Root::link(const std::string& path) const {
+  std::string target = os::linkTarget(m_prefix + path);
+  if(m_recording && !target.empty())
+    m_recording->addLink(path, target);
+  return target;
+}
 
 std::string Root::linkName(const std::string& path) const {
   return std::filesystem::path{link(path)}.filename().string();
@@ -55,7 +71,10 @@ std::string Root::linkName(const std::string& path) const {
 
 bool Root::has(const std::string& path) const {
   std::error_code failed;
-  return std::filesystem::exists(std::filesystem::symlink_status(m_prefix + path, failed));
+  const bool found = std::filesystem::exists(std::filesystem::symlink_status(m_prefix + path, failed));
+  if(m_recording && found)
+    m_recording->addPresence(path);
+  return found;
 }
 
 std::string_view trim(std::string_view text) noexcept {

@@ -22,4 +22,9 @@ std::string linkTarget(const std::string& path) {
   return std::filesystem::read_symlink(path, failed).string();
 }
 
+bool isThere(const std::string& path) {
+  std::error_code failed;
+  return std::filesystem::exists(std::filesystem::symlink_status(path, failed));
+}
+
 } // namespace rdmagpu::os

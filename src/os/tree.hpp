@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rdmagpu::os {
@@ -24,5 +25,16 @@ std::vector<std::string> namesIn(const std::string& path, std::size_t most);
 
 /// Where a symbolic link points, as it is written; empty where there is none.
 std::string linkTarget(const std::string& path);
+
+/// Makes a folder that is not there yet.
+Result<void> makeFolder(const std::string& path);
+
+/// Makes a file, or a symbolic link, that is not there yet, at a path within a folder, and the folders on the
+/// way to it.
+Result<void> writeFile(const std::string& folder, const std::string& path, std::string_view text);
+Result<void> makeLink(const std::string& folder, const std::string& path, const std::string& target);
+
+/// Whether something has that name, and be it a link that leads nowhere.
+bool isThere(const std::string& path);
 
 } // namespace rdmagpu::os

@@ -1,3 +1,4 @@
+#include <base/library_error.hpp>
 #include <os/calls_windows.hpp>
 #include <os/tree.hpp>
 
@@ -16,6 +17,17 @@ Result<std::string> readSome(const std::string& path, std::size_t most) {
   file.read(text.data(), static_cast<std::streamsize>(most));
   text.resize(static_cast<std::size_t>(file.gcount()));
   return text;
+}
+
+// What would be written is a recording of a machine that is told of in files.
+Result<void> makeFolder(const std::string&) { return libraryError("diagnose", LibraryCode::PlatformLacks); }
+
+Result<void> writeFile(const std::string&, const std::string&, std::string_view) {
+  return libraryError("diagnose", LibraryCode::PlatformLacks);
+}
+
+Result<void> makeLink(const std::string&, const std::string&, const std::string&) {
+  return libraryError("diagnose", LibraryCode::PlatformLacks);
 }
 
 } // namespace rdmagpu::os

@@ -132,7 +132,8 @@ TEST(Hints, EveryRowIsReachableAndSaysSomething) {
       EXPECT_STREQ(e.finding, hint.finding);
     }
 #ifndef _WIN32
-    if(hint.origin == Origin::Verbs && hint.code != Hint::anyCode) {
+    const bool ofACompletion = std::string_view{hint.call} == "ibv_poll_cq"; // a status, and no errno
+    if(hint.origin == Origin::Verbs && hint.code != Hint::anyCode && !ofACompletion) {
       const Error e = os::error(Origin::Verbs, hint.call, static_cast<int>(hint.code));
       EXPECT_STREQ(e.codeName, hint.codeName);
       EXPECT_STREQ(e.finding, hint.finding);

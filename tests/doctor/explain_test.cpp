@@ -34,6 +34,25 @@ TEST(Explain, ANumberAloneIsNobodys) {
   EXPECT_TRUE(found->empty());
 }
 
+TEST(Explain, KnowsTheCodesOfEachVendorByTheirNames) {
+  for(const char* code :
+      {"VK_ERROR_INITIALIZATION_FAILED", "VK_ERROR_INVALID_EXTERNAL_HANDLE", "VK_ERROR_NOT_PERMITTED_KHR",
+       "hipErrorNoDevice", "HSA_STATUS_ERROR_INVALID_ALLOCATION", "ZE_RESULT_ERROR_UNINITIALIZED",
+       "NVAPI_NOT_SUPPORTED", "IBV_WC_RETRY_EXC_ERR", "IBV_WC_REM_OP_ERR"}) {
+    const auto found = explain(std::string{"it says "} + code + ", twice");
+    ASSERT_TRUE(found);
+    ASSERT_FALSE(found->empty()) << code;
+    EXPECT_TRUE(found->front().matched.ends_with(code)) << found->front().matched;
+  }
+}
+
+TEST(Explain, OfACompletionTheStatusComesFirst) {
+  const auto found = explain("ibv_poll_cq (RDMA WRITE) failed: IBV_WC_RNR_RETRY_EXC_ERR (13)");
+  ASSERT_TRUE(found);
+  ASSERT_FALSE(found->empty());
+  EXPECT_EQ(found->front().matched, "ibv_poll_cq IBV_WC_RNR_RETRY_EXC_ERR");
+}
+
 TEST(Explain, TakesAnyText) {
   EXPECT_TRUE(explain(""));
   EXPECT_TRUE(explain(std::string(100000, 'E')));

@@ -13,6 +13,7 @@ from ._handle import Handle
 from ._library import lib, text
 from .copies import Copy, SlotOrIndex, index_of
 from .errors import call
+from .frame_proof import FrameProof, fault_name
 
 #: When the work on a slot is done: a copy that was begun, or a function that returns true once it is, such as
 #: torch.cuda.Event().query. It must not block, or call the ring.
@@ -47,6 +48,7 @@ class Frame:
     timestamp: int  #: The producer's.
     bytes: int
     bytes_ready: int
+    fault: str = "none"  #: What the ring's proof has found; see FrameProof.
 
 
 @dataclasses.dataclass
@@ -96,11 +98,18 @@ class Ring:
     are seconds; None waits without limit, and 0 not at all. What cannot be had is a RingTimeout.
     """
 
-    def __init__(self, slots: int, policy: str = "fifo") -> None:
-        """`policy` is "fifo": every frame, in order; or "newest": older ones are dropped."""
+    def __init__(self, slots: int, policy: str = "fifo", *, proof: FrameProof | None = None) -> None:
+        """`policy` is "fifo": every frame, in order; or "newest": older ones are dropped. `proof` proves every frame;
+        it has as many slots at least, and is for one ring at a time."""
         number = config.number_of("policy", policy, ("fifo", "newest"))
         count = config.unsigned("slots", slots, 32)
-        self._handle = Handle(lib.rdmagpu_ring_create, lib.rdmagpu_ring_destroy, count, number)
+        if proof is None:
+            self._handle = Handle(lib.rdmagpu_ring_create, lib.rdmagpu_ring_destroy, count, number)
+        else:
+            with proof.claimed(self):
+                self._handle = Handle(
+                    lib.rdmagpu_ring_create_proven, lib.rdmagpu_ring_destroy, count, number, proof.handle
+                )
         self._held: dict[tuple[str, int], Any] = {}  # completions, until the next one of that slot and side
         self._failures: list[BaseException] = []
 
@@ -198,7 +207,7 @@ class Ring:
         c = _structs.Frame()
         _wait(lambda left: int(lib.rdmagpu_ring_take(self._handle, ctypes.byref(c), left)), timeout)
         self._raise_after(lambda: self.release(c.slot))
-        return Frame(c.slot, c.sequence, c.timestamp, c.bytes, c.bytes_ready)
+        return Frame(c.slot, c.sequence, c.timestamp, c.bytes, c.bytes_ready, fault_name(c.fault))
 
     def release(self, slot: SlotOrIndex | Frame, after: Completion | None = None) -> None:
         """Gives a slot back. It goes to the producer once `after` is done."""
@@ -233,6 +242,10 @@ class Ring:
         """Waits until so many bytes of a frame that was taken can be read."""
         index = index_of(slot)
         _wait(lambda left: int(lib.rdmagpu_ring_wait_bytes(self._handle, index, nbytes, left)), timeout)
+
+    def fault(self, slot: SlotOrIndex) -> str:
+        """What the proof has found of a frame that was taken; "none" before it is whole."""
+        return fault_name(lib.rdmagpu_ring_fault(self._handle, index_of(slot)))
 
     def count_underrun(self) -> None:
         """Counts a moment at which the consumer needed a frame and there was none."""

@@ -23,6 +23,7 @@ from .log import set_log_sink
 from .pci import PciAddress
 from .ring import Claim, Counters, Frame, Ring, RingClosed, RingError, RingMisuse, RingTimeout
 from .slot import Handoff, Slot
+from .staged import StagedBuffer
 from .tensor import View
 from .verify import Peer, Report, VerifyFailure, verify
 
@@ -35,7 +36,7 @@ __all__ = [
     "FrameFinding", "FrameProof", "FrameProofCounters", "GpuMemory", "Handoff", "InternalError",
     "InvalidArgumentError", "Kind", "LibraryNotFoundError", "LostError", "MachineDevice", "Memory", "NotFoundError",
     "NotPermittedError", "OutOfMemoryError", "Pair", "PciAddress", "Peer", "Proof", "Rejected", "Report", "Ring",
-    "RingClosed", "RingError", "RingMisuse", "RingTimeout", "Shared", "Slot", "TooOldError", "UnsupportedError",
+    "RingClosed", "RingError", "RingMisuse", "RingTimeout", "Shared", "Slot", "StagedBuffer", "TooOldError", "UnsupportedError",
     "VerifyFailure", "View", "backends", "checksum", "diagnose", "explain", "inspect", "library_path", "max_slots",
     "set_log_sink", "verify",
 ]

@@ -12,6 +12,7 @@ class Handle:
     """Pass the handle itself to C, not the pointer in it: the arguments of a call hold it until the call is over."""
 
     def __init__(self, create: Callable[..., int], destroy: Callable[[Any], None], *arguments: Any) -> None:
+        self.kept: Any = None  #: What C uses until it is destroyed.
         self._destroy = destroy
         self._as_parameter_ = ctypes.c_void_p()
         call(create, *arguments, ctypes.byref(self._as_parameter_))
@@ -19,3 +20,11 @@ class Handle:
     def __del__(self) -> None:
         if getattr(self, "_as_parameter_", None):
             self._destroy(self._as_parameter_)
+
+
+class Part:
+    """An object of C that is part of another one, which it holds."""
+
+    def __init__(self, owner: Handle, address: int) -> None:
+        self.owner = owner
+        self._as_parameter_ = ctypes.c_void_p(address)

@@ -228,3 +228,17 @@ class FrameProofCounters(Sized):
 
 class FrameFinding(ctypes.Structure):
     _fields_ = [("fault", c_int32), ("reserved", c_uint32), ("offset", c_uint64)]
+
+
+class StagedConfig(Sized):
+    _fields_ = [
+        ("struct_size", c_uint32), ("flow", c_int32), ("policy", c_int32), ("path", c_int32),
+        ("buffer", ctypes.POINTER(Config)), ("proof", ctypes.POINTER(FrameProofConfig)),
+        ("companion_bytes", c_uint64), ("slice_bytes", c_uint64),
+    ]
+
+
+class StagedFacts(Sized):
+    _fields_ = [
+        ("struct_size", c_uint32), ("path", c_int32), ("slice_bytes", c_uint64), ("companion_bytes", c_uint64),
+    ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from . import _structs
 from ._bytes import Held
-from ._handle import Handle
+from ._handle import Handle, Part
 from ._library import lib
 from .errors import ClosedError, call
 
@@ -49,7 +49,7 @@ class Copy:
 class CopyQueue:
     """Of a buffer; Buffer.copy_queue() makes it. Any thread may use it."""
 
-    def __init__(self, buffer: Handle, streams: int, depth: int, cuda_stream: int | None) -> None:
+    def __init__(self, buffer: Handle | Part, streams: int, depth: int, cuda_stream: int | None) -> None:
         c = _structs.CopyQueueOptions(
             streams=streams, depth=depth, on_stream=int(cuda_stream is not None), cuda_stream=cuda_stream or None
         )

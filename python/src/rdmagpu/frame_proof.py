@@ -50,6 +50,14 @@ def fault_name(fault: int) -> str:
     return text(lib.rdmagpu_frame_fault_name(fault))
 
 
+def counters_of(c: _structs.FrameProofCounters) -> FrameProofCounters:
+    return FrameProofCounters(c.checked, c.stale, c.torn, c.late, c.wrong_offset, c.short_frames, c.unchecked)
+
+
+def proof_config(on_fault: int, seed: int, partial_frames: bool) -> _structs.FrameProofConfig:
+    return _structs.FrameProofConfig(on_fault=on_fault, seed=seed, partial_frames=int(partial_frames))
+
+
 class FrameProof:
     """Lays canaries into every slot of a buffer, none of which may be with a peer, and holds the memory.
 
@@ -62,10 +70,8 @@ class FrameProof:
     ) -> None:
         """`on_fault`: what a ring does with a frame that is faulty, "report" or "drop". `partial_frames`: frames may be
         shorter than frame_bytes."""
-        c = _structs.FrameProofConfig(
-            on_fault=config.number_of("on_fault", on_fault, _ON_FAULT),
-            seed=config.unsigned("seed", seed, 64),
-            partial_frames=int(partial_frames),
+        c = proof_config(
+            config.number_of("on_fault", on_fault, _ON_FAULT), config.unsigned("seed", seed, 64), partial_frames
         )
         self._frame_bytes = buffer.frame_bytes
         self._ring: Callable[[], Ring | None] = lambda: None
@@ -105,4 +111,4 @@ class FrameProof:
     def counters(self) -> FrameProofCounters:
         c = _structs.FrameProofCounters()
         call(lib.rdmagpu_frame_proof_counters_of, self.handle, ctypes.byref(c))
-        return FrameProofCounters(c.checked, c.stale, c.torn, c.late, c.wrong_offset, c.short_frames, c.unchecked)
+        return counters_of(c)

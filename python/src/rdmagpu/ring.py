@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Union
 
 from . import _structs, config
-from ._handle import Handle
+from ._handle import Handle, Part
 from ._library import lib, text
 from .copies import Copy, SlotOrIndex, index_of
 from .errors import call
@@ -103,6 +103,7 @@ class Ring:
         it has as many slots at least, and is for one ring at a time."""
         number = config.number_of("policy", policy, ("fifo", "newest"))
         count = config.unsigned("slots", slots, 32)
+        self._handle: Handle | Part
         if proof is None:
             self._handle = Handle(lib.rdmagpu_ring_create, lib.rdmagpu_ring_destroy, count, number)
         else:
@@ -110,8 +111,19 @@ class Ring:
                 self._handle = Handle(
                     lib.rdmagpu_ring_create_proven, lib.rdmagpu_ring_destroy, count, number, proof.handle
                 )
+        self._begin()
+
+    def _begin(self) -> None:
         self._held: dict[tuple[str, int], Any] = {}  # completions, until the next one of that slot and side
         self._failures: list[BaseException] = []
+
+    @classmethod
+    def _of(cls, part: Part) -> Ring:
+        made = cls.__new__(cls)
+        made._handle = part
+        made._begin()
+        part.owner.kept = made._held  # its thread asks them as long as it is there
+        return made
 
     def _completion(self, side: str, slot: int, after: Completion | None) -> tuple[Any, Any]:
         if after is None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from .errors import call
 
@@ -16,6 +16,9 @@ class Handle:
         self._destroy = destroy
         self._as_parameter_ = ctypes.c_void_p()
         call(create, *arguments, ctypes.byref(self._as_parameter_))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an object of the library cannot be copied or pickled")
 
     def __del__(self) -> None:
         if getattr(self, "_as_parameter_", None):

@@ -2,14 +2,34 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from ctypes import c_bool, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 from typing import Any
+
+
+#: The bounds of each kind of number: ctypes would cut one that is too large, without a word.
+_BOUNDS = {
+    c_int32: (-(2**31), 2**31), c_uint32: (0, 2**32), c_int64: (-(2**63), 2**63), c_uint64: (0, 2**64),
+}
+
+
+def _check(name: str, kind: Any, value: Any) -> None:
+    if isinstance(value, bytes):
+        if b"\0" in value:
+            raise ValueError(f"{name} must have no null character in it")
+    elif kind in _BOUNDS:
+        low, end = _BOUNDS[kind]
+        if not low <= operator.index(value) < end:
+            raise ValueError(f"{name} must be {low} or more, and below {end}; it is {value}")
 
 
 class Sized(ctypes.Structure):
     """Begins with its size, which the library reads."""
 
     def __init__(self, **fields: Any) -> None:
+        kinds = {field[0]: field[1] for field in self._fields_}
+        for name, value in fields.items():
+            _check(name, kinds[name], value)
         super().__init__(**fields)
         self.struct_size = ctypes.sizeof(self)
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import socket
 from collections.abc import Iterable, Iterator
 from types import TracebackType
@@ -106,7 +107,8 @@ class Buffer:
         return self._facts.slot_count
 
     def __getitem__(self, index: int) -> Slot:
-        at = index + len(self) if index < 0 else index
+        number = operator.index(index)
+        at = number + len(self) if number < 0 else number
         if not 0 <= at < len(self):
             raise IndexError(f"slot {index} of a buffer of {len(self)}")
         return Slot(self, at)

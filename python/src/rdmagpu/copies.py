@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import threading
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, NoReturn, Union
 
-from . import _structs
+from . import _structs, config
 from ._bytes import Held
 from ._handle import Handle, Part
 from ._library import lib
@@ -19,7 +20,7 @@ SlotOrIndex = Union["Slot", int]
 
 
 def index_of(slot: SlotOrIndex) -> int:
-    index = slot if isinstance(slot, int) else slot.index
+    index = operator.index(slot if isinstance(slot, int) else slot.index)
     if not 0 <= index < 2**32:
         raise ValueError(f"no slot has the number {index}")
     return index
@@ -42,8 +43,12 @@ class Copy:
         """Until it is over; raises what it failed with."""
         call(lib.rdmagpu_copy_wait, ctypes.byref(self.c))
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a copy that was begun is one object, and cannot be copied or pickled")
+
     def __del__(self) -> None:
-        self._release(ctypes.byref(self.c))
+        if hasattr(self, "c"):
+            self._release(ctypes.byref(self.c))
 
 
 class CopyQueue:
@@ -67,7 +72,8 @@ class CopyQueue:
     def _begin(self, function: Any, slot: SlotOrIndex, held: Held, offset: int) -> Copy:
         handle = self._open()
         copy = Copy(handle, held)
-        call(function, handle, index_of(slot), offset, held.address, held.size, ctypes.byref(copy.c))
+        at = config.unsigned("offset", offset, 64)
+        call(function, handle, index_of(slot), at, held.address, held.size, ctypes.byref(copy.c))
         self._keep(copy)
         return copy
 

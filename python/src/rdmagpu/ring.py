@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import dataclasses
+import math
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Union
@@ -83,6 +84,8 @@ def _raise(status: int) -> None:
 
 def _wait(step: Callable[[int], int], timeout: float | None) -> None:
     """Waits in slices, so that Ctrl-C is heard."""
+    if timeout is not None and math.isnan(timeout):
+        raise ValueError("a timeout must be a number")
     end = None if timeout is None else time.monotonic() + timeout
     while True:
         left = _SLICE if end is None else min(_SLICE, end - time.monotonic())
@@ -182,12 +185,15 @@ class Ring:
         after: Completion | None = None,
     ) -> None:
         """Hands a frame over. With `ready` below `nbytes` the rest follows through advance()."""
-        have = nbytes if ready is None else ready
-        self._hand_over("publish", index_of(slot), after, lib.rdmagpu_ring_publish, timestamp, nbytes, have)
+        size = config.unsigned("nbytes", nbytes, 64)
+        have = size if ready is None else config.unsigned("ready", ready, 64)
+        if not -(2**63) <= timestamp < 2**63:
+            raise ValueError(f"timestamp must fit 64 bits; it is {timestamp}")
+        self._hand_over("publish", index_of(slot), after, lib.rdmagpu_ring_publish, timestamp, size, have)
 
     def advance(self, slot: SlotOrIndex, ready: int) -> None:
         """Says that the first bytes of a frame that was published in part can be read now."""
-        _raise(lib.rdmagpu_ring_advance(self._handle, index_of(slot), ready))
+        _raise(lib.rdmagpu_ring_advance(self._handle, index_of(slot), config.unsigned("ready", ready, 64)))
 
     @contextlib.contextmanager
     def acquired(self, timeout: float | None = None) -> Iterator[Claim]:
@@ -252,8 +258,8 @@ class Ring:
 
     def wait_bytes(self, slot: SlotOrIndex, nbytes: int, timeout: float | None = None) -> None:
         """Waits until so many bytes of a frame that was taken can be read."""
-        index = index_of(slot)
-        _wait(lambda left: int(lib.rdmagpu_ring_wait_bytes(self._handle, index, nbytes, left)), timeout)
+        index, size = index_of(slot), config.unsigned("nbytes", nbytes, 64)
+        _wait(lambda left: int(lib.rdmagpu_ring_wait_bytes(self._handle, index, size, left)), timeout)
 
     def fault(self, slot: SlotOrIndex) -> str:
         """What the proof has found of a frame that was taken; "none" before it is whole."""

@@ -10,6 +10,7 @@ endfunction()
 rdmagpu_install_library(rdmagpu library)
 rdmagpu_install_library(rdmagpu_c library_c)
 rdmagpu_install_library(rdmagpu_cufile library_cufile)
+rdmagpu_install_library(rdmagpu_c_cufile library_c_cufile)
 if(TARGET rdmagpu_verbs)
   rdmagpu_install_library(rdmagpu_verbs library_verbs)
   rdmagpu_install_library(rdmagpu_c_verbs library_c_verbs)
@@ -32,7 +33,9 @@ file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_I
 configure_file(cmake/rdmagpu.pc.in ${PROJECT_BINARY_DIR}/rdmagpu.pc @ONLY)
 configure_file(cmake/rdmagpu-c.pc.in ${PROJECT_BINARY_DIR}/rdmagpu-c.pc @ONLY)
 configure_file(cmake/rdmagpu-cufile.pc.in ${PROJECT_BINARY_DIR}/rdmagpu-cufile.pc @ONLY)
+configure_file(cmake/rdmagpu-c-cufile.pc.in ${PROJECT_BINARY_DIR}/rdmagpu-c-cufile.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/rdmagpu.pc ${PROJECT_BINARY_DIR}/rdmagpu-c.pc ${PROJECT_BINARY_DIR}/rdmagpu-cufile.pc
+  ${PROJECT_BINARY_DIR}/rdmagpu-c-cufile.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 if(TARGET rdmagpu_verbs)
   configure_file(cmake/rdmagpu-verbs.pc.in ${PROJECT_BINARY_DIR}/rdmagpu-verbs.pc @ONLY)

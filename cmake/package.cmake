@@ -53,7 +53,7 @@ endmacro()
 
 set(about "Slots of GPU memory or host memory, each the size of a frame, for capture\ncards, RDMA NICs, FPGAs and NVMe drives, handed over in the form that the\ndevice's SDK wants.\n\n")
 set(abi ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-set(libraries library library_c library_cufile)
+set(libraries library library_c library_cufile library_c_cufile)
 rdmagpu_package(library DEB librdmagpu${abi} libs RPM rdmagpu-libs
   SUMMARY "memory that another device reads and writes by DMA"
   TEXT "${about}This package has the library of C++.")
@@ -63,6 +63,9 @@ rdmagpu_package(library_c DEB librdmagpu-c${PROJECT_VERSION_MAJOR} libs RPM rdma
 rdmagpu_package(library_cufile DEB librdmagpu-cufile${abi} libs RPM rdmagpu-cufile-libs
   SUMMARY "rdmagpu's slots read from files and written to them"
   TEXT "${about}This package has the library that moves bytes between slots and files, by\nGPUDirect Storage (cuFile) where that is installed.")
+rdmagpu_package(library_c_cufile DEB librdmagpu-c-cufile${PROJECT_VERSION_MAJOR} libs RPM rdmagpu-c-cufile-libs NEEDS library_c
+  SUMMARY "rdmagpu's slots read from files and written to them, for C"
+  TEXT "${about}This package has the library of C that moves bytes between slots and files. It is\nused with librdmagpu_c of the same version.")
 if(TARGET rdmagpu_verbs)
   list(APPEND libraries library_verbs library_c_verbs)
   rdmagpu_package(library_verbs DEB librdmagpu-verbs${abi} libs RPM rdmagpu-verbs-libs

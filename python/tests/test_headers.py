@@ -20,6 +20,9 @@ SCALARS = {
     "uint64_t": ctypes.c_uint64, "int64_t": ctypes.c_int64, "const char*": ctypes.c_char_p,
     "const void*": ctypes.c_void_p, "void*": ctypes.c_void_p, "rdmagpu_pci_address": _structs.PciAddress,
     "rdmagpu_gpu_selector": _structs.GpuSelector, "const int64_t*": ctypes.POINTER(ctypes.c_int64),
+    "const rdmagpu_config*": ctypes.POINTER(_structs.Config),
+    "const rdmagpu_frame_proof_config*": ctypes.POINTER(_structs.FrameProofConfig),
+    "const char* const*": ctypes.POINTER(ctypes.c_char_p),
 }
 
 

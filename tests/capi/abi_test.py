@@ -21,7 +21,7 @@ SKIPPED = 77
 
 
 def stubs(include):
-    text = "#include <rdmagpu/rdmagpu.h>\n#include <rdmagpu/rdmagpu_verbs.h>\n"
+    text = "#include <rdmagpu/rdmagpu.h>\n#include <rdmagpu/rdmagpu_cufile.h>\n#include <rdmagpu/rdmagpu_verbs.h>\n"
     for header in sorted((include / "rdmagpu").glob("*.h")) + sorted((include / "rdmagpu/c").glob("*.h")):
         for declaration, _ in DECLARATION.findall(header.read_text(encoding="utf-8")):
             text += f"{declaration} {{ __builtin_trap(); }}\n"

@@ -9,6 +9,7 @@ from ._library import LibraryNotFoundError, path as library_path
 from ._library import lib as _lib, text as _text
 from .buffer import Buffer, checksum, max_slots
 from .copies import Copy, CopyQueue
+from .diagnosis import Diagnosis, Explanation, Finding, MachineDevice, Pair, diagnose, explain
 from .dlpack import DeviceType
 from .errors import (
     BusyError, ClosedError, Error, Failure, InternalError, InvalidArgumentError, Kind, LostError, NotFoundError,
@@ -16,11 +17,13 @@ from .errors import (
 )
 from .exports import DmaBuf, Shared
 from .facts import Backend, Device, Facts, Proof, Rejected, backends
+from .frame_proof import FrameFinding, FrameProof, FrameProofCounters
 from .inspection import GpuMemory, Memory, inspect
 from .log import set_log_sink
 from .pci import PciAddress
 from .ring import Claim, Counters, Frame, Ring, RingClosed, RingError, RingMisuse, RingTimeout
 from .slot import Handoff, Slot
+from .staged import StagedBuffer
 from .tensor import View
 from .verify import Peer, Report, VerifyFailure, verify
 
@@ -28,10 +31,12 @@ from .verify import Peer, Report, VerifyFailure, verify
 __version__ = _text(_lib.rdmagpu_version())
 
 __all__ = [
-    "Backend", "Buffer", "BusyError", "Claim", "ClosedError", "Copy", "CopyQueue", "Counters", "Device", "DeviceType",
-    "DmaBuf", "Error", "Facts", "Failure", "Frame", "GpuMemory", "Handoff", "InternalError", "InvalidArgumentError",
-    "Kind", "LibraryNotFoundError", "LostError", "Memory", "NotFoundError", "NotPermittedError", "OutOfMemoryError",
-    "PciAddress", "Peer", "Proof", "Rejected", "Report", "Ring", "RingClosed", "RingError", "RingMisuse",
-    "RingTimeout", "Shared", "Slot", "TooOldError", "UnsupportedError", "VerifyFailure", "View", "backends",
-    "checksum", "inspect", "library_path", "max_slots", "set_log_sink", "verify",
+    "Backend", "Buffer", "BusyError", "Claim", "ClosedError", "Copy", "CopyQueue", "Counters", "Device",
+    "DeviceType", "Diagnosis", "DmaBuf", "Error", "Explanation", "Facts", "Failure", "Finding", "Frame",
+    "FrameFinding", "FrameProof", "FrameProofCounters", "GpuMemory", "Handoff", "InternalError",
+    "InvalidArgumentError", "Kind", "LibraryNotFoundError", "LostError", "MachineDevice", "Memory", "NotFoundError",
+    "NotPermittedError", "OutOfMemoryError", "Pair", "PciAddress", "Peer", "Proof", "Rejected", "Report", "Ring",
+    "RingClosed", "RingError", "RingMisuse", "RingTimeout", "Shared", "Slot", "StagedBuffer", "TooOldError", "UnsupportedError",
+    "VerifyFailure", "View", "backends", "checksum", "diagnose", "explain", "inspect", "library_path", "max_slots",
+    "set_log_sink", "verify",
 ]

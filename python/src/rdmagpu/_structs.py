@@ -2,14 +2,34 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from ctypes import c_bool, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 from typing import Any
+
+
+#: The bounds of each kind of number: ctypes would cut one that is too large, without a word.
+_BOUNDS = {
+    c_int32: (-(2**31), 2**31), c_uint32: (0, 2**32), c_int64: (-(2**63), 2**63), c_uint64: (0, 2**64),
+}
+
+
+def _check(name: str, kind: Any, value: Any) -> None:
+    if isinstance(value, bytes):
+        if b"\0" in value:
+            raise ValueError(f"{name} must have no null character in it")
+    elif kind in _BOUNDS:
+        low, end = _BOUNDS[kind]
+        if not low <= operator.index(value) < end:
+            raise ValueError(f"{name} must be {low} or more, and below {end}; it is {value}")
 
 
 class Sized(ctypes.Structure):
     """Begins with its size, which the library reads."""
 
     def __init__(self, **fields: Any) -> None:
+        kinds = {field[0]: field[1] for field in self._fields_}
+        for name, value in fields.items():
+            _check(name, kinds[name], value)
         super().__init__(**fields)
         self.struct_size = ctypes.sizeof(self)
 
@@ -118,7 +138,7 @@ class Completion(ctypes.Structure):
 class Frame(Sized):
     _fields_ = [
         ("struct_size", c_uint32), ("slot", c_uint32), ("sequence", c_uint64), ("timestamp", c_int64),
-        ("bytes", c_uint64), ("bytes_ready", c_uint64),
+        ("bytes", c_uint64), ("bytes_ready", c_uint64), ("fault", c_int32), ("reserved", c_uint32),
     ]
 
 
@@ -165,4 +185,80 @@ class ReportFacts(Sized):
     _fields_ = [
         ("struct_size", c_uint32), ("slots", c_uint32), ("peer", c_char_p), ("write", c_int32), ("read", c_int32),
         ("failure_count", c_uint64),
+    ]
+
+
+class DoctorOptions(Sized):
+    _fields_ = [
+        ("struct_size", c_uint32), ("reserved", c_uint32), ("root", c_char_p), ("gpu", c_char_p), ("peer", c_char_p),
+    ]
+
+
+class DiagnosisFacts(Sized):
+    _fields_ = [
+        ("struct_size", c_uint32), ("verdict", c_int32), ("kernel", c_char_p), ("driver", c_char_p),
+        ("finding_count", c_uint64), ("pair_count", c_uint64), ("device_count", c_uint64),
+        ("root_would_add_count", c_uint64),
+    ]
+
+
+class Finding(Sized):
+    _fields_ = [
+        ("struct_size", c_uint32), ("severity", c_int32), ("id", c_char_p), ("title", c_char_p),
+        ("evidence", c_char_p), ("fix", c_char_p), ("risk", c_char_p), ("device", c_char_p),
+    ]
+
+
+class PairVerdict(Sized):
+    _fields_ = [
+        ("struct_size", c_uint32), ("route", c_int32), ("verdict", c_int32), ("distance", c_int32), ("gpu", c_char_p),
+        ("peer", c_char_p), ("because", ctypes.POINTER(c_char_p)), ("because_count", c_uint64),
+    ]
+
+
+class MachineDevice(Sized):
+    _fields_ = [
+        ("struct_size", c_uint32), ("role", c_int32), ("id", c_char_p), ("name", c_char_p), ("driver", c_char_p),
+        ("link", c_char_p), ("bar_bytes", c_uint64), ("path_count", c_uint64), ("numa_node", c_int32),
+        ("has_bar", c_uint32),
+    ]
+
+
+class Explanation(Sized):
+    _fields_ = [
+        ("struct_size", c_uint32), ("reserved", c_uint32), ("matched", c_char_p), ("finding", c_char_p),
+        ("causes", ctypes.POINTER(c_char_p)), ("cause_count", c_uint64),
+    ]
+
+
+class FrameProofConfig(Sized):
+    _fields_ = [
+        ("struct_size", c_uint32), ("on_fault", c_int32), ("seed", c_uint64), ("partial_frames", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class FrameProofCounters(Sized):
+    _fields_ = [
+        ("struct_size", c_uint32), ("reserved", c_uint32), ("checked", c_uint64), ("stale", c_uint64),
+        ("torn", c_uint64), ("late", c_uint64), ("wrong_offset", c_uint64), ("short_frames", c_uint64),
+        ("unchecked", c_uint64),
+    ]
+
+
+class FrameFinding(ctypes.Structure):
+    _fields_ = [("fault", c_int32), ("reserved", c_uint32), ("offset", c_uint64)]
+
+
+class StagedConfig(Sized):
+    _fields_ = [
+        ("struct_size", c_uint32), ("flow", c_int32), ("policy", c_int32), ("path", c_int32),
+        ("buffer", ctypes.POINTER(Config)), ("proof", ctypes.POINTER(FrameProofConfig)),
+        ("companion_bytes", c_uint64), ("slice_bytes", c_uint64),
+    ]
+
+
+class StagedFacts(Sized):
+    _fields_ = [
+        ("struct_size", c_uint32), ("path", c_int32), ("slice_bytes", c_uint64), ("companion_bytes", c_uint64),
     ]

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import socket
 from collections.abc import Iterable, Iterator
 from types import TracebackType
@@ -9,7 +10,7 @@ from typing import Any
 
 from . import _structs, config
 from ._bytes import Held
-from ._handle import Handle
+from ._handle import Handle, Part
 from ._library import lib
 from .copies import CopyQueue
 from .errors import ClosedError, call
@@ -52,33 +53,21 @@ class Buffer:
         """`gpu` names the GPU by ordinal, PCI address or UUID; `peer` says where the card is, so that the GPU or NUMA
         node nearest to it is taken; `accepts` names the handoffs that its SDK takes (nothing: any address). The
         other options are those of RdmaGpuBufferConfig, in C++."""
-        c = _structs.Config(
-            api=config.api_number(api),
-            slot_count=config.unsigned("slots", slots, 32),
-            frame_bytes=config.unsigned("frame_bytes", frame_bytes, 64),
-            cuda_device=cuda_device,
-            gpu=config.selector(gpu),
-            accepts=config.accepted(accepts),
-            flags=config.flags(zero_fill, scrub_on_destroy, ignore_budget, forbid_memfd, numa_node),
-            page_lock=config.number_of("page_lock", page_lock, config.PAGE_LOCK),
-            huge_pages=config.number_of("huge_pages", huge_pages, config.HUGE_PAGES),
-            numa_node=numa_node or 0,
-            gpu_pin=config.number_of("gpu_pin", gpu_pin, config.GPU_PIN),
-            cuda_memory=config.number_of("cuda_memory", cuda_memory, config.CUDA_MEMORY),
-            pcie_mapping=config.number_of("pcie_mapping", pcie_mapping, config.PCIE_MAPPING),
-            rdma=config.number_of("rdma", rdma, config.RDMA),
+        c = config_of(
+            api, slots=slots, frame_bytes=frame_bytes, cuda_device=cuda_device, gpu=gpu, peer=peer, accepts=accepts,
+            zero_fill=zero_fill, scrub_on_destroy=scrub_on_destroy, ignore_budget=ignore_budget, page_lock=page_lock,
+            huge_pages=huge_pages, numa_node=numa_node, forbid_memfd=forbid_memfd, gpu_pin=gpu_pin,
+            cuda_memory=cuda_memory, pcie_mapping=pcie_mapping, rdma=rdma,
         )
-        if peer is not None:
-            c.peer = config.pci_of(peer).to_c()
         self._take(Handle(lib.rdmagpu_buffer_create, lib.rdmagpu_buffer_destroy, ctypes.byref(c)))
 
-    def _take(self, handle: Handle) -> None:
-        self._handle: Handle | None = handle
+    def _take(self, handle: Handle | Part) -> None:
+        self._handle: Handle | Part | None = handle
         self._facts = facts_of(handle)
         self._dl_device: tuple[int, int] | None = None
 
     @classmethod
-    def _of(cls, handle: Handle) -> Buffer:
+    def _of(cls, handle: Handle | Part) -> Buffer:
         made = cls.__new__(cls)
         made._take(handle)
         return made
@@ -92,7 +81,7 @@ class Buffer:
         return cls._of(Handle(lib.rdmagpu_buffer_attach_socket, lib.rdmagpu_buffer_destroy, source.fileno()))
 
     @property
-    def handle(self) -> Handle:
+    def handle(self) -> Handle | Part:
         """What C calls the buffer; for the other modules of the package."""
         handle = self._handle
         if handle is None:
@@ -118,7 +107,8 @@ class Buffer:
         return self._facts.slot_count
 
     def __getitem__(self, index: int) -> Slot:
-        at = index + len(self) if index < 0 else index
+        number = operator.index(index)
+        at = number + len(self) if number < 0 else number
         if not 0 <= at < len(self):
             raise IndexError(f"slot {index} of a buffer of {len(self)}")
         return Slot(self, at)
@@ -174,6 +164,49 @@ class Buffer:
     def copy_queue(self, *, streams: int = 0, depth: int = 0, cuda_stream: int | None = None) -> CopyQueue:
         """Copies that go on by themselves: on streams of its own (0: the library's choice), or on the caller's."""
         return CopyQueue(self.handle, streams, depth, cuda_stream)
+
+
+def config_of(
+    api: str = "auto",
+    *,
+    slots: int,
+    frame_bytes: int,
+    cuda_device: int = 0,
+    gpu: config.Gpu | None = None,
+    peer: str | PciAddress | None = None,
+    accepts: Iterable[str] = (),
+    zero_fill: bool = False,
+    scrub_on_destroy: bool = False,
+    ignore_budget: bool = False,
+    page_lock: str = "try",
+    huge_pages: str = "off",
+    numa_node: int | None = None,
+    forbid_memfd: bool = False,
+    gpu_pin: str = "off",
+    cuda_memory: str = "auto",
+    pcie_mapping: str = "off",
+    rdma: str = "require",
+) -> _structs.Config:
+    """What Buffer() takes, as C wants it."""
+    c = _structs.Config(
+        api=config.api_number(api),
+        slot_count=config.unsigned("slots", slots, 32),
+        frame_bytes=config.unsigned("frame_bytes", frame_bytes, 64),
+        cuda_device=cuda_device,
+        gpu=config.selector(gpu),
+        accepts=config.accepted(accepts),
+        flags=config.flags(zero_fill, scrub_on_destroy, ignore_budget, forbid_memfd, numa_node),
+        page_lock=config.number_of("page_lock", page_lock, config.PAGE_LOCK),
+        huge_pages=config.number_of("huge_pages", huge_pages, config.HUGE_PAGES),
+        numa_node=numa_node or 0,
+        gpu_pin=config.number_of("gpu_pin", gpu_pin, config.GPU_PIN),
+        cuda_memory=config.number_of("cuda_memory", cuda_memory, config.CUDA_MEMORY),
+        pcie_mapping=config.number_of("pcie_mapping", pcie_mapping, config.PCIE_MAPPING),
+        rdma=config.number_of("rdma", rdma, config.RDMA),
+    )
+    if peer is not None:
+        c.peer = config.pci_of(peer).to_c()
+    return c
 
 
 def max_slots(frame_bytes: int, api: str = "host", *, gpu: config.Gpu | None = None) -> int:

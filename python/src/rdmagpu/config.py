@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import uuid
 from collections.abc import Iterable
 from typing import Union
@@ -33,16 +34,19 @@ def number_of(option: str, value: str, values: tuple[str, ...]) -> int:
 
 def api_number(name: str) -> int:
     number = ctypes.c_int32()
-    if not lib.rdmagpu_api_named(name.encode(), ctypes.byref(number)):
+    if not isinstance(name, str):
+        raise TypeError(f"an api is named by a str, not by {name!r}")
+    if "\0" in name or not lib.rdmagpu_api_named(name.encode(), ctypes.byref(number)):
         raise ValueError(f"no api is named {name!r}; rdmagpu.backends() lists those of this library")
     return number.value
 
 
 def unsigned(option: str, value: int, bits: int) -> int:
     """ctypes would cut a number that is too large, without a word."""
-    if not 0 <= value < 2**bits:
+    number = operator.index(value)
+    if not 0 <= number < 2**bits:
         raise ValueError(f"{option} must be 0 or more, and below 2**{bits}; it is {value}")
-    return value
+    return number
 
 
 def selector(gpu: Gpu | None) -> _structs.GpuSelector:
@@ -55,7 +59,7 @@ def selector(gpu: Gpu | None) -> _structs.GpuSelector:
         c.named = 4
         c.uuid[:] = list(gpu.bytes)
     elif gpu is not None:
-        c.named, c.ordinal = 1, gpu
+        c.named, c.ordinal = 1, unsigned("gpu", gpu, 31)
     return c
 
 

@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import threading
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, NoReturn, Union
 
-from . import _structs
+from . import _structs, config
 from ._bytes import Held
-from ._handle import Handle
+from ._handle import Handle, Part
 from ._library import lib
 from .errors import ClosedError, call
 
@@ -19,7 +20,7 @@ SlotOrIndex = Union["Slot", int]
 
 
 def index_of(slot: SlotOrIndex) -> int:
-    index = slot if isinstance(slot, int) else slot.index
+    index = operator.index(slot if isinstance(slot, int) else slot.index)
     if not 0 <= index < 2**32:
         raise ValueError(f"no slot has the number {index}")
     return index
@@ -42,14 +43,18 @@ class Copy:
         """Until it is over; raises what it failed with."""
         call(lib.rdmagpu_copy_wait, ctypes.byref(self.c))
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a copy that was begun is one object, and cannot be copied or pickled")
+
     def __del__(self) -> None:
-        self._release(ctypes.byref(self.c))
+        if hasattr(self, "c"):
+            self._release(ctypes.byref(self.c))
 
 
 class CopyQueue:
     """Of a buffer; Buffer.copy_queue() makes it. Any thread may use it."""
 
-    def __init__(self, buffer: Handle, streams: int, depth: int, cuda_stream: int | None) -> None:
+    def __init__(self, buffer: Handle | Part, streams: int, depth: int, cuda_stream: int | None) -> None:
         c = _structs.CopyQueueOptions(
             streams=streams, depth=depth, on_stream=int(cuda_stream is not None), cuda_stream=cuda_stream or None
         )
@@ -67,7 +72,8 @@ class CopyQueue:
     def _begin(self, function: Any, slot: SlotOrIndex, held: Held, offset: int) -> Copy:
         handle = self._open()
         copy = Copy(handle, held)
-        call(function, handle, index_of(slot), offset, held.address, held.size, ctypes.byref(copy.c))
+        at = config.unsigned("offset", offset, 64)
+        call(function, handle, index_of(slot), at, held.address, held.size, ctypes.byref(copy.c))
         self._keep(copy)
         return copy
 

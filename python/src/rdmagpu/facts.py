@@ -5,7 +5,7 @@ import ctypes
 import dataclasses
 
 from . import _structs
-from ._handle import Handle
+from ._handle import Handle, Part
 from ._library import lib, text
 from .errors import Failure, call, reason_of
 from .pci import PciAddress
@@ -76,13 +76,13 @@ class Facts:
     rejected: tuple[Rejected, ...]
 
 
-def _reason(buffer: Handle, what: int) -> Failure | None:
+def _reason(buffer: Handle | Part, what: int) -> Failure | None:
     reason = _structs.Error()
     call(lib.rdmagpu_buffer_reason, buffer, what, ctypes.byref(reason))
     return reason_of(reason)
 
 
-def _tolerated(buffer: Handle) -> tuple[Failure, ...]:
+def _tolerated(buffer: Handle | Part) -> tuple[Failure, ...]:
     found = []
     for index in range(lib.rdmagpu_buffer_tolerated_count(buffer)):
         error = _structs.Error()
@@ -91,7 +91,7 @@ def _tolerated(buffer: Handle) -> tuple[Failure, ...]:
     return tuple(failure for failure in found if failure)
 
 
-def _rejected(buffer: Handle) -> tuple[Rejected, ...]:
+def _rejected(buffer: Handle | Part) -> tuple[Rejected, ...]:
     found = []
     for index in range(lib.rdmagpu_buffer_rejected_count(buffer)):
         api, error = ctypes.c_int32(), _structs.Error()
@@ -102,7 +102,7 @@ def _rejected(buffer: Handle) -> tuple[Rejected, ...]:
     return tuple(found)
 
 
-def facts_of(buffer: Handle) -> Facts:
+def facts_of(buffer: Handle | Part) -> Facts:
     c = _structs.Facts()
     call(lib.rdmagpu_buffer_facts, buffer, ctypes.byref(c))
     return Facts(

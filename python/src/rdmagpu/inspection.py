@@ -6,7 +6,7 @@ import dataclasses
 import math
 from typing import Any
 
-from . import _structs
+from . import _structs, config
 from ._bytes import Held
 from ._library import lib, text
 from .errors import call
@@ -73,10 +73,11 @@ def inspect(what: Any, nbytes: int | None = None) -> Memory:
     if isinstance(what, int):
         if nbytes is None:
             raise TypeError("an address needs nbytes")
-        address, size, holder = what, nbytes, None
+        address, size, holder = config.unsigned("the address", what, 64), nbytes, None
     else:
         address, size, holder = _of_object(what)
         size = size if nbytes is None else nbytes
+    size = config.unsigned("nbytes", size, 64)
     c, why = _structs.MemoryFacts(), ctypes.create_string_buffer(1000)
     call(lib.rdmagpu_inspect, address, size, ctypes.byref(c), why, len(why))
     del holder

@@ -4,15 +4,17 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import dataclasses
+import math
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Union
 
 from . import _structs, config
-from ._handle import Handle
+from ._handle import Handle, Part
 from ._library import lib, text
 from .copies import Copy, SlotOrIndex, index_of
 from .errors import call
+from .frame_proof import FrameProof, fault_name
 
 #: When the work on a slot is done: a copy that was begun, or a function that returns true once it is, such as
 #: torch.cuda.Event().query. It must not block, or call the ring.
@@ -47,6 +49,7 @@ class Frame:
     timestamp: int  #: The producer's.
     bytes: int
     bytes_ready: int
+    fault: str = "none"  #: What the ring's proof has found; see FrameProof.
 
 
 @dataclasses.dataclass
@@ -81,6 +84,8 @@ def _raise(status: int) -> None:
 
 def _wait(step: Callable[[int], int], timeout: float | None) -> None:
     """Waits in slices, so that Ctrl-C is heard."""
+    if timeout is not None and math.isnan(timeout):
+        raise ValueError("a timeout must be a number")
     end = None if timeout is None else time.monotonic() + timeout
     while True:
         left = _SLICE if end is None else min(_SLICE, end - time.monotonic())
@@ -96,13 +101,32 @@ class Ring:
     are seconds; None waits without limit, and 0 not at all. What cannot be had is a RingTimeout.
     """
 
-    def __init__(self, slots: int, policy: str = "fifo") -> None:
-        """`policy` is "fifo": every frame, in order; or "newest": older ones are dropped."""
+    def __init__(self, slots: int, policy: str = "fifo", *, proof: FrameProof | None = None) -> None:
+        """`policy` is "fifo": every frame, in order; or "newest": older ones are dropped. `proof` proves every frame;
+        it has as many slots at least, and is for one ring at a time."""
         number = config.number_of("policy", policy, ("fifo", "newest"))
         count = config.unsigned("slots", slots, 32)
-        self._handle = Handle(lib.rdmagpu_ring_create, lib.rdmagpu_ring_destroy, count, number)
+        self._handle: Handle | Part
+        if proof is None:
+            self._handle = Handle(lib.rdmagpu_ring_create, lib.rdmagpu_ring_destroy, count, number)
+        else:
+            with proof.claimed(self):
+                self._handle = Handle(
+                    lib.rdmagpu_ring_create_proven, lib.rdmagpu_ring_destroy, count, number, proof.handle
+                )
+        self._begin()
+
+    def _begin(self) -> None:
         self._held: dict[tuple[str, int], Any] = {}  # completions, until the next one of that slot and side
         self._failures: list[BaseException] = []
+
+    @classmethod
+    def _of(cls, part: Part) -> Ring:
+        made = cls.__new__(cls)
+        made._handle = part
+        made._begin()
+        part.owner.kept = made._held  # its thread asks them as long as it is there
+        return made
 
     def _completion(self, side: str, slot: int, after: Completion | None) -> tuple[Any, Any]:
         if after is None:
@@ -161,12 +185,15 @@ class Ring:
         after: Completion | None = None,
     ) -> None:
         """Hands a frame over. With `ready` below `nbytes` the rest follows through advance()."""
-        have = nbytes if ready is None else ready
-        self._hand_over("publish", index_of(slot), after, lib.rdmagpu_ring_publish, timestamp, nbytes, have)
+        size = config.unsigned("nbytes", nbytes, 64)
+        have = size if ready is None else config.unsigned("ready", ready, 64)
+        if not -(2**63) <= timestamp < 2**63:
+            raise ValueError(f"timestamp must fit 64 bits; it is {timestamp}")
+        self._hand_over("publish", index_of(slot), after, lib.rdmagpu_ring_publish, timestamp, size, have)
 
     def advance(self, slot: SlotOrIndex, ready: int) -> None:
         """Says that the first bytes of a frame that was published in part can be read now."""
-        _raise(lib.rdmagpu_ring_advance(self._handle, index_of(slot), ready))
+        _raise(lib.rdmagpu_ring_advance(self._handle, index_of(slot), config.unsigned("ready", ready, 64)))
 
     @contextlib.contextmanager
     def acquired(self, timeout: float | None = None) -> Iterator[Claim]:
@@ -198,7 +225,7 @@ class Ring:
         c = _structs.Frame()
         _wait(lambda left: int(lib.rdmagpu_ring_take(self._handle, ctypes.byref(c), left)), timeout)
         self._raise_after(lambda: self.release(c.slot))
-        return Frame(c.slot, c.sequence, c.timestamp, c.bytes, c.bytes_ready)
+        return Frame(c.slot, c.sequence, c.timestamp, c.bytes, c.bytes_ready, fault_name(c.fault))
 
     def release(self, slot: SlotOrIndex | Frame, after: Completion | None = None) -> None:
         """Gives a slot back. It goes to the producer once `after` is done."""
@@ -231,8 +258,12 @@ class Ring:
 
     def wait_bytes(self, slot: SlotOrIndex, nbytes: int, timeout: float | None = None) -> None:
         """Waits until so many bytes of a frame that was taken can be read."""
-        index = index_of(slot)
-        _wait(lambda left: int(lib.rdmagpu_ring_wait_bytes(self._handle, index, nbytes, left)), timeout)
+        index, size = index_of(slot), config.unsigned("nbytes", nbytes, 64)
+        _wait(lambda left: int(lib.rdmagpu_ring_wait_bytes(self._handle, index, size, left)), timeout)
+
+    def fault(self, slot: SlotOrIndex) -> str:
+        """What the proof has found of a frame that was taken; "none" before it is whole."""
+        return fault_name(lib.rdmagpu_ring_fault(self._handle, index_of(slot)))
 
     def count_underrun(self) -> None:
         """Counts a moment at which the consumer needed a frame and there was none."""

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _structs
+from . import _structs, config
 from ._bytes import Held
 from ._handle import Handle
 from ._library import lib, text
@@ -99,12 +99,14 @@ class Slot:
     def upload(self, data: Any, offset: int = 0) -> None:
         """Copies into the slot, from any bytes that the CPU reads; returns when done."""
         held = Held(data)
-        call(lib.rdmagpu_buffer_upload, self.buffer.handle, self.index, offset, held.address, held.size)
+        at = config.unsigned("offset", offset, 64)
+        call(lib.rdmagpu_buffer_upload, self.buffer.handle, self.index, at, held.address, held.size)
 
     def download(self, into: Any, offset: int = 0) -> None:
         """Copies out of the slot, as many bytes as `into` has; returns when done."""
         held = Held(into, writable=True)
-        call(lib.rdmagpu_buffer_download, self.buffer.handle, self.index, offset, held.address, held.size)
+        at = config.unsigned("offset", offset, 64)
+        call(lib.rdmagpu_buffer_download, self.buffer.handle, self.index, at, held.address, held.size)
 
     def tobytes(self) -> bytes:
         """The frame, copied."""
@@ -116,14 +118,14 @@ class Slot:
         """Computed where the slot lies; rdmagpu.checksum() computes the same on the CPU."""
         found = ctypes.c_uint64()
         size = self.nbytes - offset if nbytes is None else nbytes
-        if size < 0 or offset < 0:
+        if not (0 <= size < 2**64 and 0 <= offset < 2**64):
             raise ValueError("offset and nbytes must be 0 or more, and within the frame")
         call(lib.rdmagpu_buffer_checksum, self.buffer.handle, self.index, offset, size, ctypes.byref(found))
         return found.value
 
     def poison(self, seed: int = 1) -> None:
         """Fills the slot with what tells later which bytes a peer did not write."""
-        call(lib.rdmagpu_buffer_poison, self.buffer.handle, self.index, seed)
+        call(lib.rdmagpu_buffer_poison, self.buffer.handle, self.index, config.unsigned("seed", seed, 64))
 
     def clear(self) -> None:
         """Fills the slot with zeros."""

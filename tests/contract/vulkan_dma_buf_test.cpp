@@ -4,6 +4,7 @@
 #include <contract/vulkan_standin.hpp>
 #include <rdmagpu/backends.hpp>
 #include <rdmagpu/checksum.hpp>
+#include <rdmagpu/copy_queue.hpp>
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -130,6 +131,7 @@ TEST_F(VulkanDmaBuf, DriverThatDoesNotImportLeavesCopiesToTheCaller) {
   const auto buffer = RdmaGpuBuffer::make(caller.config());
   ASSERT_TRUE(buffer) << buffer.error().message();
   EXPECT_STREQ(buffer->clear(0).error().codeName, "VulkanNoQueueNamed");
+  EXPECT_STREQ(CopyQueue::make(*buffer).error().codeName, "VulkanNoQueueNamed");
   EXPECT_TRUE(buffer->exportRegion());
 }
 

@@ -55,7 +55,7 @@ private:
 
 /// Copies into and out of slots that go on by themselves, through the GPU's copy engine, while the program
 /// does something else. The copies of one slot are done one after the other, in the order of the calls;
-/// those of different slots side by side. On host memory each call copies at once, and its Copy is done.
+/// those of different slots side by side. On host memory and VulkanDmaBuf each call copies at once.
 ///
 /// The caller keeps the host memory of a copy alive and untouched until the copy is over. Memory that is not
 /// pinned for the GPU (HostMemory::gpuPin, cuMemHostRegister) is copied slower, and the call may block for as

@@ -34,7 +34,7 @@ enum class RdmaGpuApi : std::uint8_t {
   HostFallback, ///< Host pages, 64 KiB aligned; gpuVA is a host pointer.
   Hip,          ///< ROCm device memory; gpuVA is a device pointer.
   LevelZero,    ///< Level Zero device memory; gpuVA is a device pointer.
-  VulkanDmaBuf, ///< VK_EXT_external_memory_dma_buf; gpuVA is null, export instead.
+  VulkanDmaBuf, ///< VK_EXT_external_memory_dma_buf; gpuVA is null, export instead. Never taken by Auto.
   PciP2p,       ///< Linux p2pdma memory of a PCI device; gpuVA is its CPU mapping. Never taken by Auto.
   Auto = 255,   ///< The best that works here; see RdmaGpuBuffer::selection().
 };
@@ -121,7 +121,7 @@ struct RdmaGpuBufferConfig {
   std::size_t frameBytes{};
   const void* cuda{};      ///< Accepted for score; never dereferenced.
   int cudaDevice{0};       ///< Device ordinal for Cuda, Hip and LevelZero, unless `gpu` names one.
-  const void* vulkanCtx{}; ///< Vulkan: a VulkanContext of the caller's. Null: the library's own.
+  const void* vulkanCtx{}; ///< Vulkan, VulkanDmaBuf: a VulkanContext of the caller's. Null: ours.
   void* d3d12Device{};     ///< D3D12: an ID3D12Device; a reference is taken. Null: ours.
   // From here on rdmagpu's own; every default is what most callers want.
   GpuSelector gpu{}; ///< Chooses the GPU by PCI address, UUID or LUID instead of by ordinal.
@@ -142,7 +142,7 @@ struct RdmaGpuBufferConfig {
   CudaMemory cudaMemory{CudaMemory::Auto};   ///< Cuda only.
   PcieMapping pcieMapping{PcieMapping::Off}; ///< Cuda only: of exports.
   GpuRdma rdma{GpuRdma::Require};            ///< Cuda only.
-  VulkanOptions vulkan{};                    ///< Vulkan only.
+  VulkanOptions vulkan{};                    ///< Vulkan and VulkanDmaBuf.
 };
 
 /// Who has pinned the pages for DMA. Locked pages (mlock) stay resident but may still be moved by
@@ -249,7 +249,7 @@ public:
   /// One dma-buf for all slots; slot i lies at slotOffset(i) in it. Later calls return further
   /// descriptors of the same dma-buf. A peer that gets it can reach every slot.
   Result<DmaBuf> exportRegion() const&;
-  /// A dma-buf that reaches that slot and nothing else.
+  /// A dma-buf that reaches that slot and nothing else; of VulkanDmaBuf all slots, with this one at offset().
   Result<DmaBuf> exportSlot(std::size_t slot) const&;
   Result<DmaBuf> exportRegion() const&& = delete;
   Result<DmaBuf> exportSlot(std::size_t) const&& = delete;

@@ -3,7 +3,7 @@
 
 namespace rdmagpu::backend {
 
-/// Copies of a region that the CPU reaches: each is done when its call returns.
+/// Copies by the region's own upload() and download(): each is done when its call returns.
 class CpuCopies final : public Copies {
 public:
   explicit CpuCopies(const Region& region) noexcept : m_region(region) {}

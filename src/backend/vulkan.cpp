@@ -41,39 +41,13 @@ public:
   RdmaGpuApi api() const noexcept override { return RdmaGpuApi::Vulkan; }
   HandoffKind handoffKind() const noexcept override { return HandoffKind::VulkanRemoteAddress; }
 
-  BackendInfo probe() const override {
-    BackendInfo info{.api = api()};
-    const auto gpus = list();
-    if(!gpus) {
-      info.reason = gpus.error();
-      return info;
-    }
-    for(const Gpu& gpu : *gpus) {
-      const auto checked = checkRdma(gpu);
-      info.devices.push_back(
-          {.name = gpu.name, .pci = gpu.pci, .rdmaCapable = checked ? Answer::Yes : Answer::No});
-      info.available = info.available || checked;
-      if(!checked && info.reason.kind == Errc::None)
-        info.reason = checked.error();
-    }
-    if(info.available)
-      info.reason = {};
-    return info;
-  }
+  BackendInfo probe() const override { return vulkan::probe(api(), SlotKind::RemoteAddress); }
 
   Result<DevicePtr> open(const RdmaGpuBufferConfig& config) const override {
-    auto opened = openSlotDevice(config);
+    auto opened = openSlotDevice(SlotKind::RemoteAddress, config);
     if(!opened)
       return opened.error();
     return DevicePtr{std::make_shared<VulkanDevice>(*std::move(opened))};
-  }
-
-private:
-  static Result<std::vector<Gpu>> list() {
-    const auto instance = Instance::create();
-    if(!instance)
-      return instance.error();
-    return (*instance)->list();
   }
 };
 

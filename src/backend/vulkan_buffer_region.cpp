@@ -1,3 +1,4 @@
+#include <backend/cpu_copies.hpp>
 #include <backend/vulkan_buffer_region.hpp>
 #include <base/library_error.hpp>
 #include <base/mix.hpp>
@@ -65,6 +66,14 @@ Result<void> BufferRegion::clear(std::size_t offset, std::size_t bytes) const {
   if(!m_copier)
     return noCopies("RdmaGpuBuffer::clear");
   return m_copier->clear(m_copied, offset, bytes);
+}
+
+Result<std::unique_ptr<Copies>> BufferRegion::openCopies(const CopiesRequest& request) const {
+  if(request.stream)
+    return libraryError("CopyQueue::make", LibraryCode::StreamOfOtherGpu);
+  if(!m_copier)
+    return noCopies("CopyQueue::make");
+  return std::unique_ptr<Copies>{std::make_unique<CpuCopies>(*this)};
 }
 
 } // namespace rdmagpu::backend::vulkan

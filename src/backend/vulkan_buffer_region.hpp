@@ -16,6 +16,8 @@ public:
   Result<std::uint64_t> checksum(std::size_t offset, std::size_t bytes) const override;
   Result<void> poison(std::size_t offset, std::size_t bytes, std::uint64_t seed) const override;
   Result<void> clear(std::size_t offset, std::size_t bytes) const override;
+  /// Each is done when its call returns. For a region that holds all slots.
+  Result<std::unique_ptr<Copies>> openCopies(const CopiesRequest&) const override;
 
 protected:
   explicit BufferRegion(std::shared_ptr<const Copier> copier) noexcept : m_copier(std::move(copier)) {}

@@ -46,15 +46,15 @@ std::optional<std::uint32_t> chooseQueueFamily(const std::vector<VkQueueFamilyPr
 
 } // namespace
 
-Result<std::shared_ptr<const LogicalDevice>> LogicalDevice::create(std::shared_ptr<const Instance> instance,
-                                                                   const Gpu& gpu) {
+Result<std::shared_ptr<const LogicalDevice>>
+LogicalDevice::create(SlotKind kind, std::shared_ptr<const Instance> instance, const Gpu& gpu) {
   // The constructor is not make_shared's to call.
   const std::shared_ptr<LogicalDevice> device{new LogicalDevice{std::move(instance), gpu, false}};
   const auto family = chooseQueueFamily(queueFamilies(device->m_instance->functions(), gpu.handle));
   if(!family)
     return libraryError("vkGetPhysicalDeviceQueueFamilyProperties", LibraryCode::VulkanNoQueue);
   device->m_queueFamily = *family;
-  if(const auto opened = device->open(); !opened)
+  if(const auto opened = device->open(kind); !opened)
     return opened.error();
   return std::shared_ptr<const LogicalDevice>{device};
 }
@@ -79,7 +79,7 @@ Result<std::shared_ptr<const LogicalDevice>> LogicalDevice::borrow(std::shared_p
   return std::shared_ptr<const LogicalDevice>{device};
 }
 
-Result<void> LogicalDevice::open() noexcept {
+Result<void> LogicalDevice::open(SlotKind kind) {
   const float priority = 1;
   VkDeviceQueueCreateInfo queue{};
   queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
@@ -89,14 +89,14 @@ Result<void> LogicalDevice::open() noexcept {
   VkPhysicalDeviceExternalMemoryRDMAFeaturesNV rdma{};
   rdma.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_RDMA_FEATURES_NV;
   rdma.externalMemoryRDMA = VK_TRUE;
-  const char* const extension = VK_NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME;
+  const auto extensions = extensionsFor(kind);
   VkDeviceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
-  info.pNext = &rdma;
+  info.pNext = kind == SlotKind::RemoteAddress ? &rdma : nullptr;
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
-  info.enabledExtensionCount = 1;
-  info.ppEnabledExtensionNames = &extension;
+  info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
+  info.ppEnabledExtensionNames = extensions.data();
 
   const api::InstanceFunctions& vulkan = m_instance->functions();
   const VkDeviceCreateInfo* const asked = &info;
@@ -155,27 +155,37 @@ VkMemoryRequirements requirementsOf(const LogicalDevice& device, VkBuffer buffer
   return requirements.memoryRequirements;
 }
 
-Result<OwnedMemory> allocateFor(const LogicalDevice& device, VkBuffer buffer,
-                                const VkMemoryRequirements& requirements, std::uint32_t type,
-                                const void* next) noexcept {
-  const api::DeviceFunctions& vulkan = device.functions();
+Result<OwnedMemory> allocateMemory(const LogicalDevice& device, std::uint64_t bytes, std::uint32_t type,
+                                   const void* next) noexcept {
   VkMemoryAllocateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
   info.pNext = next;
-  info.allocationSize = requirements.size;
+  info.allocationSize = bytes;
   info.memoryTypeIndex = type;
   VkDeviceMemory memory{};
   const VkMemoryAllocateInfo* const asked = &info;
   const auto allocated =
-      api::call(requirements.size, vulkan.allocateMemory, device.handle(), asked, api::Callbacks{}, &memory);
+      api::call(bytes, device.functions().allocateMemory, device.handle(), asked, api::Callbacks{}, &memory);
   if(!allocated)
     return allocated.error();
-  OwnedMemory owned{device, memory};
-  const auto bound =
-      api::call(requirements.size, vulkan.bindBufferMemory, device.handle(), buffer, memory, VkDeviceSize{0});
-  if(!bound)
+  return OwnedMemory{device, memory};
+}
+
+Result<void> bind(const LogicalDevice& device, VkBuffer buffer, VkDeviceMemory memory,
+                  std::uint64_t bytes) noexcept {
+  return api::call(bytes, device.functions().bindBufferMemory, device.handle(), buffer, memory,
+                   VkDeviceSize{0});
+}
+
+Result<OwnedMemory> allocateFor(const LogicalDevice& device, VkBuffer buffer,
+                                const VkMemoryRequirements& requirements, std::uint32_t type,
+                                const void* next) noexcept {
+  auto memory = allocateMemory(device, requirements.size, type, next);
+  if(!memory)
+    return memory;
+  if(const auto bound = bind(device, buffer, memory->get(), requirements.size); !bound)
     return bound.error();
-  return owned;
+  return memory;
 }
 
 } // namespace rdmagpu::backend::vulkan

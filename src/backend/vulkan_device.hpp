@@ -10,8 +10,9 @@ namespace rdmagpu::backend::vulkan {
 /// A VkDevice.
 class LogicalDevice {
 public:
-  /// One of the library's own, with one queue that copies, and with what slots need enabled.
-  static Result<std::shared_ptr<const LogicalDevice>> create(std::shared_ptr<const Instance>, const Gpu&);
+  /// One of the library's own, with one queue that copies, and with what such slots need enabled.
+  static Result<std::shared_ptr<const LogicalDevice>> create(SlotKind, std::shared_ptr<const Instance>,
+                                                             const Gpu&);
   /// The caller's, which outlives this, with the queue of it that the options name.
   static Result<std::shared_ptr<const LogicalDevice>> borrow(std::shared_ptr<const Instance>, const Gpu&,
                                                              VkDevice, const VulkanOptions&);
@@ -28,7 +29,7 @@ public:
 private:
   LogicalDevice(std::shared_ptr<const Instance> instance, const Gpu& gpu, bool borrowed)
       : m_instance(std::move(instance)), m_gpu(gpu), m_borrowed(borrowed) {}
-  Result<void> open() noexcept;
+  Result<void> open(SlotKind);
   /// Looks the functions up. loaderMutex() is held.
   Result<void> load() noexcept;
 
@@ -77,7 +78,12 @@ using OwnedFence = Owned<VkFence, &api::DeviceFunctions::destroyFence>;
 Result<OwnedBuffer> createBuffer(const LogicalDevice&, std::uint64_t bytes, VkBufferUsageFlags,
                                  const void* next) noexcept;
 VkMemoryRequirements requirementsOf(const LogicalDevice&, VkBuffer) noexcept;
-/// Allocates memory of that type for the buffer, and binds it. `next`: the chain of its allocate-info.
+/// `next`: the chain of its allocate-info.
+Result<OwnedMemory> allocateMemory(const LogicalDevice&, std::uint64_t bytes, std::uint32_t type,
+                                   const void* next) noexcept;
+/// Binds the buffer to the start of the memory.
+Result<void> bind(const LogicalDevice&, VkBuffer, VkDeviceMemory, std::uint64_t bytes) noexcept;
+/// Allocates memory of that type for the buffer, and binds it.
 Result<OwnedMemory> allocateFor(const LogicalDevice&, VkBuffer, const VkMemoryRequirements&,
                                 std::uint32_t type, const void* next) noexcept;
 

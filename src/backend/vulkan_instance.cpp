@@ -150,26 +150,6 @@ std::uint32_t rdmaTypes(const VkPhysicalDeviceMemoryProperties& memory) noexcept
   return types;
 }
 
-Result<void> checkRdma(const Gpu& gpu) noexcept {
-  const auto lacks = [&](LibraryCode code) {
-    Error error = libraryError(makeCall, code);
-    error.device = gpu.ordinal;
-    error.pci = gpu.pci;
-    return error;
-  };
-  if(gpu.apiVersion < VK_API_VERSION_1_1)
-    return lacks(LibraryCode::VulkanTooOld);
-  if(!gpu.rdmaExtension)
-    return lacks(LibraryCode::VulkanNoRdma);
-  if(!gpu.rdmaFeature)
-    return lacks(LibraryCode::VulkanRdmaOff);
-  if(!gpu.exportsAddresses)
-    return lacks(LibraryCode::VulkanNoAddressExport);
-  if(rdmaTypes(gpu.memory) == 0)
-    return lacks(LibraryCode::VulkanNoRdmaMemory);
-  return {};
-}
-
 std::mutex& loaderMutex() noexcept {
   static std::mutex mutex;
   return mutex;
@@ -273,10 +253,14 @@ Result<Gpu> Instance::describe(VkPhysicalDevice device, std::int32_t ordinal) co
   if(!extensions)
     return extensions.error();
   gpu.rdmaExtension = offers(*extensions, VK_NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME);
+  gpu.memoryFdExtension = offers(*extensions, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+  gpu.dmaBufExtension = offers(*extensions, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
   gpu.tellsBudget = offers(*extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   readProperties(vulkan, gpu, offers(*extensions, VK_EXT_PCI_BUS_INFO_EXTENSION_NAME));
   if(gpu.rdmaExtension)
     readRdma(vulkan, gpu);
+  if(gpu.dmaBufExtension)
+    gpu.dmaBufs = externalFeatures(vulkan, device, slotUsage, VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT);
   VkPhysicalDeviceMemoryProperties2 memory{};
   memory.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
   vulkan.getPhysicalDeviceMemoryProperties2(device, &memory);
@@ -284,7 +268,7 @@ Result<Gpu> Instance::describe(VkPhysicalDevice device, std::int32_t ordinal) co
   return gpu;
 }
 
-Result<Gpu> chooseGpu(const std::vector<Gpu>& gpus, const RdmaGpuBufferConfig& config,
+Result<Gpu> chooseGpu(SlotKind kind, const std::vector<Gpu>& gpus, const RdmaGpuBufferConfig& config,
                       const std::string& root) {
   if(config.gpu.luid) // Windows' way
     return libraryError(makeCall, LibraryCode::PlatformLacks);
@@ -295,7 +279,7 @@ Result<Gpu> chooseGpu(const std::vector<Gpu>& gpus, const RdmaGpuBufferConfig& c
   };
   const Gpu* best{};
   for(const Gpu& gpu : gpus) {
-    if(checkRdma(gpu) && (!best || near(gpu) > near(*best)))
+    if(checkGpu(kind, gpu) && (!best || near(gpu) > near(*best)))
       best = &gpu;
   }
   return best ? *best : gpus.front(); // whose lack is then told

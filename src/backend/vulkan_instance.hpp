@@ -1,5 +1,6 @@
 #pragma once
 #include <backend/vulkan_driver.hpp>
+#include <backend/vulkan_slot_kind.hpp>
 #include <rdmagpu/pci_address.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 
@@ -32,15 +33,15 @@ struct Gpu {
   bool rdmaExtension{};
   bool rdmaFeature{};
   bool exportsAddresses{}; ///< Of buffers with slotUsage.
-  bool tellsBudget{};      ///< VK_EXT_memory_budget.
+  bool memoryFdExtension{};
+  bool dmaBufExtension{};
+  VkExternalMemoryFeatureFlags dmaBufs{}; ///< What can be done with those of buffers with slotUsage.
+  bool tellsBudget{};                     ///< VK_EXT_memory_budget.
   VkPhysicalDeviceMemoryProperties memory{};
 };
 
 /// The types of memory whose RDMA_CAPABLE bit is set, as a mask.
 std::uint32_t rdmaTypes(const VkPhysicalDeviceMemoryProperties&) noexcept;
-
-/// Why slots of VK_NV_external_memory_rdma cannot lie on that GPU.
-Result<void> checkRdma(const Gpu&) noexcept;
 
 /// Held while an instance or a device is made, asked for its functions, or destroyed: Khronos' loader (seen
 /// with 1.3.239) goes through its list of instances without a lock of its own where a device's functions are
@@ -76,7 +77,16 @@ private:
 
 /// The GPU that the config names; else, of those whose memory peers reach, the one that shares most of the
 /// peer's way, or the first. `root` replaces "/".
-Result<Gpu> chooseGpu(const std::vector<Gpu>&, const RdmaGpuBufferConfig&, const std::string& root = "");
+Result<Gpu> chooseGpu(SlotKind, const std::vector<Gpu>&, const RdmaGpuBufferConfig&,
+                      const std::string& root = "");
+
+/// The GPU that each answer of the selector names, which must be one; nothing named: the first.
+Result<Gpu> namedGpu(const std::vector<Gpu>&, const GpuSelector&);
+
+/// What can be done with memory of such a handle type behind buffers of that usage.
+VkExternalMemoryFeatureFlags externalFeatures(const api::InstanceFunctions&, VkPhysicalDevice,
+                                              VkBufferUsageFlags,
+                                              VkExternalMemoryHandleTypeFlagBits) noexcept;
 
 /// The GPU that each answer of the selector names, which must be one; nothing named: the first.
 Result<Gpu> namedGpu(const std::vector<Gpu>&, const GpuSelector&);

@@ -2,25 +2,12 @@
 #include <base/library_error.hpp>
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 namespace rdmagpu::backend::vulkan {
 namespace {
 
 constexpr const char* makeCall = "RdmaGpuBuffer::make";
-
-/// Nobody but the caller knows what is enabled on the device: it is what the options say.
-Result<void> checkEnabled(const VulkanOptions& options) noexcept {
-  const bool rdma = std::ranges::any_of(options.enabledExtensions, [](const char* name) {
-    return name && std::string_view{name} == VK_NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME;
-  });
-  if(!rdma)
-    return libraryError(makeCall, LibraryCode::VulkanRdmaNotEnabled);
-  if(!options.externalMemoryRdma)
-    return libraryError(makeCall, LibraryCode::VulkanRdmaFeatureNotEnabled);
-  return {};
-}
 
 /// The caller's GPU, which must be the one that is named besides, if one is.
 Result<Gpu> callersGpu(const Instance& instance, VkPhysicalDevice device, const GpuSelector& named) {
@@ -42,7 +29,7 @@ Result<Gpu> callersGpu(const Instance& instance, VkPhysicalDevice device, const 
   return *found;
 }
 
-Result<LogicalDevicePtr> borrowDevice(const RdmaGpuBufferConfig& config) {
+Result<LogicalDevicePtr> borrowDevice(SlotKind kind, const RdmaGpuBufferConfig& config) {
   const auto& context = *static_cast<const VulkanContext*>(config.vulkanCtx);
   if(!context.instance || !context.physicalDevice || !context.device)
     return libraryError(makeCall, LibraryCode::VulkanContextIncomplete);
@@ -52,54 +39,97 @@ Result<LogicalDevicePtr> borrowDevice(const RdmaGpuBufferConfig& config) {
   const auto gpu = callersGpu(**instance, static_cast<VkPhysicalDevice>(context.physicalDevice), config.gpu);
   if(!gpu)
     return gpu.error();
-  if(const auto checked = checkRdma(*gpu); !checked)
+  if(const auto checked = checkGpu(kind, *gpu); !checked)
     return checked.error();
-  if(const auto enabled = checkEnabled(config.vulkan); !enabled)
+  if(const auto enabled = checkEnabled(kind, config.vulkan); !enabled)
     return enabled.error();
   return LogicalDevice::borrow(*std::move(instance), *gpu, static_cast<VkDevice>(context.device),
                                config.vulkan);
 }
 
-Result<LogicalDevicePtr> createDevice(const RdmaGpuBufferConfig& config) {
+Result<LogicalDevicePtr> createDevice(SlotKind kind, const RdmaGpuBufferConfig& config) {
   auto instance = Instance::create();
   if(!instance)
     return instance.error();
   const auto gpus = (*instance)->list();
   if(!gpus)
     return gpus.error();
-  const auto gpu = chooseGpu(*gpus, config);
+  const auto gpu = chooseGpu(kind, *gpus, config);
   if(!gpu)
     return gpu.error();
-  if(const auto checked = checkRdma(*gpu); !checked)
+  if(const auto checked = checkGpu(kind, *gpu); !checked)
     return checked.error();
-  return LogicalDevice::create(*std::move(instance), *gpu);
+  return LogicalDevice::create(kind, *std::move(instance), *gpu);
+}
+
+/// A device of the library's own on the GPU of that one, to copy on. Null where it cannot import the memory.
+Result<LogicalDevicePtr> openCopyingDevice(SlotKind kind, const Gpu& gpu) {
+  if(kind != SlotKind::DmaBuf)
+    return LogicalDevicePtr{};
+  auto instance = Instance::create();
+  if(!instance)
+    return instance.error();
+  const auto gpus = (*instance)->list();
+  if(!gpus)
+    return gpus.error();
+  const auto same = std::ranges::find(*gpus, gpu.uuid, &Gpu::uuid);
+  if(same == gpus->end() || !checkGpu(kind, *same) ||
+     (same->dmaBufs & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT) == 0)
+    return LogicalDevicePtr{};
+  return LogicalDevice::create(kind, *std::move(instance), *same);
 }
 
 } // namespace
 
-Result<SlotDevice> openSlotDevice(const RdmaGpuBufferConfig& config) {
-  auto device = config.vulkanCtx ? borrowDevice(config) : createDevice(config);
+Result<SlotDevice> openSlotDevice(SlotKind kind, const RdmaGpuBufferConfig& config) {
+  auto device = config.vulkanCtx ? borrowDevice(kind, config) : createDevice(kind, config);
   if(!device)
     return device.error();
   constexpr VkBufferUsageFlags transfers =
       VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   SlotDevice opened{.device = *std::move(device),
                     .usage = config.vulkan.usage == 0 ? slotUsage : config.vulkan.usage | transfers};
-  const VkExternalMemoryFeatureFlags features =
-      externalFeatures(opened.device->instance().functions(), opened.device->gpu().handle, opened.usage,
-                       VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV);
-  if((features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) == 0)
+  const Gpu& gpu = opened.device->gpu();
+  opened.features =
+      externalFeatures(opened.device->instance().functions(), gpu.handle, opened.usage, handleTypeOf(kind));
+  if((opened.features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) == 0)
     return libraryError(makeCall, LibraryCode::VulkanUsageNotExported);
-  if(!opened.device->queue()) {
+  auto copying =
+      opened.device->queue() ? Result<LogicalDevicePtr>{opened.device} : openCopyingDevice(kind, gpu);
+  if(!copying)
+    return copying.error();
+  if(!*copying) {
     if(config.zeroFill || config.scrubOnDestroy)
       return libraryError(makeCall, LibraryCode::VulkanNoQueueNamed);
     return opened;
   }
-  auto copier = Copier::create(opened.device);
+  auto copier = Copier::create(*std::move(copying));
   if(!copier)
     return copier.error();
   opened.copier = *std::move(copier);
   return opened;
+}
+
+BackendInfo probe(RdmaGpuApi api, SlotKind kind) {
+  BackendInfo info{.api = api};
+  const auto instance = Instance::create();
+  const auto gpus = instance ? (*instance)->list() : Result<std::vector<Gpu>>{instance.error()};
+  if(!gpus) {
+    info.reason = gpus.error();
+    return info;
+  }
+  for(const Gpu& gpu : *gpus) {
+    const auto checked = checkGpu(kind, gpu);
+    // Of a dma-buf nobody tells before a peer has attached it.
+    const Answer capable = kind == SlotKind::DmaBuf ? Answer::Unknown : Answer::Yes;
+    info.devices.push_back({.name = gpu.name, .pci = gpu.pci, .rdmaCapable = checked ? capable : Answer::No});
+    info.available = info.available || checked;
+    if(!checked && info.reason.kind == Errc::None)
+      info.reason = checked.error();
+  }
+  if(info.available)
+    info.reason = {};
+  return info;
 }
 
 } // namespace rdmagpu::backend::vulkan

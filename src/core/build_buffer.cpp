@@ -27,7 +27,8 @@ std::optional<Error> unfit(const char* call, const backend::Backend& backend,
 /// Memory of whichever device happens to have some is nothing that Auto may guess at: it must be asked for.
 /// So is memory that only a program of Vulkan's can use.
 bool isForAuto(const backend::Backend& backend) noexcept {
-  return backend.api() != RdmaGpuApi::PciP2p && backend.api() != RdmaGpuApi::Vulkan;
+  const RdmaGpuApi api = backend.api();
+  return api != RdmaGpuApi::PciP2p && api != RdmaGpuApi::Vulkan && api != RdmaGpuApi::VulkanDmaBuf;
 }
 
 bool goesAsDmaBuf(const backend::Backend& backend, const RdmaGpuBufferConfig& config) noexcept {

@@ -83,6 +83,8 @@ struct DeviceFunctions {
   Fn<"vkBindBufferMemory", Status(VkDevice, VkBuffer, VkDeviceMemory, VkDeviceSize)> bindBufferMemory{load};
   Fn<"vkMapMemory", Status(VkDevice, VkDeviceMemory, VkDeviceSize, VkDeviceSize, VkMemoryMapFlags, void**)> mapMemory{load};
   Fn<"vkGetMemoryRemoteAddressNV", Status(VkDevice, const VkMemoryGetRemoteAddressInfoNV*, VkRemoteAddressNV*), Need::Optional> getMemoryRemoteAddress{load};
+  Fn<"vkGetMemoryFdKHR", Status(VkDevice, const VkMemoryGetFdInfoKHR*, int*), Need::Optional> getMemoryFd{load};
+  Fn<"vkGetMemoryFdPropertiesKHR", Status(VkDevice, VkExternalMemoryHandleTypeFlagBits, int, VkMemoryFdPropertiesKHR*), Need::Optional> getMemoryFdProperties{load};
 
   Fn<"vkCreateCommandPool", Status(VkDevice, const VkCommandPoolCreateInfo*, Callbacks, VkCommandPool*)> createCommandPool{load};
   Fn<"vkDestroyCommandPool", void(VkDevice, VkCommandPool, Callbacks)> destroyCommandPool{load};

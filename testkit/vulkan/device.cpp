@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string_view>
 
 namespace rdmagpu::standin::vulkan {
 namespace {
 
-constexpr VkExternalMemoryHandleTypeFlags address = VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV;
-constexpr std::size_t page = 64 * 1024;
+constexpr VkExternalMemoryHandleTypeFlags reachable =
+    VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV | VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
 
 /// Calls what is below, if the call is not made to fail.
 template <class Function, class... Args>
@@ -40,7 +37,7 @@ VKAPI_ATTR VkResult VKAPI_CALL createBuffer(VkDevice device, const VkBufferCreat
   VkBufferCreateInfo changed = *info;
   const auto* external = findIn<VkExternalMemoryBufferCreateInfo>(
       info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
-  if(external && (external->handleTypes & address) != 0) {
+  if(external && (external->handleTypes & reachable) != 0) {
     changed.pNext = &host;
     const std::lock_guard lock{state().mutex};
     state().lastUsage = info->usage;
@@ -49,6 +46,10 @@ VKAPI_ATTR VkResult VKAPI_CALL createBuffer(VkDevice device, const VkBufferCreat
   const VkResult result =
       pass<PFN_vkCreateBuffer>(device, "vkCreateBuffer", device, asked, callbacks, buffer);
   note("buffers", result == VK_SUCCESS ? 1 : 0);
+  if(result == VK_SUCCESS && changed.pNext == &host) {
+    const std::lock_guard lock{state().mutex};
+    state().lastReachable = *buffer;
+  }
   return result;
 }
 
@@ -58,10 +59,17 @@ VKAPI_ATTR void VKAPI_CALL destroyBuffer(VkDevice device, VkBuffer buffer,
   note("buffers", buffer ? -1 : 0);
 }
 
-void addType(const Device& device, VkMemoryRequirements& requirements) {
+bool isReachable(VkBuffer buffer) {
+  const std::lock_guard lock{state().mutex};
+  return state().lastReachable == buffer;
+}
+
+void addType(const Device& device, VkBuffer buffer, VkMemoryRequirements& requirements) {
   if(device.addedType != UINT32_MAX && (requirements.memoryTypeBits >> device.hostType & 1U) != 0 &&
      !isMode("memory-not-for-buffers"))
     requirements.memoryTypeBits |= 1U << device.addedType;
+  if(isMode("dma-buf-no-memory") && device.dmaBuf && isReachable(buffer))
+    requirements.memoryTypeBits = 0;
 }
 
 VKAPI_ATTR void VKAPI_CALL getRequirements(VkDevice device, VkBuffer buffer,
@@ -69,7 +77,7 @@ VKAPI_ATTR void VKAPI_CALL getRequirements(VkDevice device, VkBuffer buffer,
   const Device& known = deviceOf(device);
   below<PFN_vkGetBufferMemoryRequirements>(known, "vkGetBufferMemoryRequirements")(device, buffer,
                                                                                    requirements);
-  addType(known, *requirements);
+  addType(known, buffer, *requirements);
 }
 
 VKAPI_ATTR void VKAPI_CALL getRequirements2(VkDevice device, const VkBufferMemoryRequirementsInfo2* info,
@@ -77,112 +85,11 @@ VKAPI_ATTR void VKAPI_CALL getRequirements2(VkDevice device, const VkBufferMemor
   const Device& known = deviceOf(device);
   below<PFN_vkGetBufferMemoryRequirements2>(known, "vkGetBufferMemoryRequirements2")(device, info,
                                                                                      requirements);
-  addType(known, requirements->memoryRequirements);
-}
-
-/// Whatever lay there before, and not zeros.
-Memory takeBytes(std::uint64_t bytes) {
-  const std::uint64_t size = (bytes + page - 1) / page * page;
-  void* const taken = std::aligned_alloc(page, size + page);
-  if(!taken)
-    std::abort();
-  std::memset(taken, 0xA5, size + page);
-  return {taken, size};
-}
-
-void* addressOf(const Memory& memory) {
-  return static_cast<std::byte*>(memory.bytes) + (isMode("unaligned") ? 4096 : 0);
-}
-
-VkResult allocateReachable(VkDevice handle, const Device& device, const VkMemoryAllocateInfo& info,
-                           const VkAllocationCallbacks* callbacks, VkDeviceMemory* made) {
-  const std::uint64_t all = heapBytes();
-  {
-    const std::lock_guard lock{state().mutex};
-    if(info.allocationSize > all - state().used)
-      return VK_ERROR_OUT_OF_DEVICE_MEMORY;
-  }
-  const Memory memory = takeBytes(info.allocationSize);
-  VkImportMemoryHostPointerInfoEXT import{};
-  import.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT;
-  import.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
-  import.pHostPointer = addressOf(memory);
-  VkMemoryAllocateInfo changed{};
-  changed.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
-  changed.pNext = &import;
-  changed.allocationSize = memory.size;
-  changed.memoryTypeIndex = device.hostType;
-  const VkResult result =
-      below<PFN_vkAllocateMemory>(device, "vkAllocateMemory")(handle, &changed, callbacks, made);
-  if(result != VK_SUCCESS) {
-    std::free(memory.bytes);
-    return result;
-  }
-  const std::lock_guard lock{state().mutex};
-  state().used += memory.size;
-  state().memories[*made] = memory;
-  return VK_SUCCESS;
-}
-
-VKAPI_ATTR VkResult VKAPI_CALL allocateMemory(VkDevice handle, const VkMemoryAllocateInfo* info,
-                                              const VkAllocationCallbacks* callbacks, VkDeviceMemory* made) {
-  if(const auto failed = fault("vkAllocateMemory"))
-    return *failed;
-  const Device& device = deviceOf(handle);
-  const auto* exported =
-      findIn<VkExportMemoryAllocateInfo>(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
-  const bool wanted = exported && (exported->handleTypes & address) != 0;
-  const bool added = info->memoryTypeIndex == device.addedType;
-  if(wanted && (!device.rdma || !added)) {
-    std::fputs("stand-in Vulkan: vkAllocateMemory: a remote address needs the extension, its feature and "
-               "RDMA_CAPABLE memory\n",
-               stderr);
-    std::abort();
-  }
-  VkResult result{};
-  if(wanted) {
-    result = allocateReachable(handle, device, *info, callbacks, made);
-  } else {
-    VkMemoryAllocateInfo changed = *info;
-    changed.memoryTypeIndex = added ? device.hostType : info->memoryTypeIndex;
-    result = below<PFN_vkAllocateMemory>(device, "vkAllocateMemory")(handle, &changed, callbacks, made);
-  }
-  note("allocations", result == VK_SUCCESS ? 1 : 0);
-  return result;
-}
-
-VKAPI_ATTR void VKAPI_CALL freeMemory(VkDevice device, VkDeviceMemory memory,
-                                      const VkAllocationCallbacks* callbacks) {
-  below<PFN_vkFreeMemory>(deviceOf(device), "vkFreeMemory")(device, memory, callbacks);
-  note("allocations", memory ? -1 : 0);
-  const std::lock_guard lock{state().mutex};
-  const auto found = state().memories.find(memory);
-  if(found == state().memories.end())
-    return;
-  state().used -= found->second.size;
-  std::free(found->second.bytes);
-  state().memories.erase(found);
-}
-
-VKAPI_ATTR VkResult VKAPI_CALL getRemoteAddress(VkDevice, const VkMemoryGetRemoteAddressInfoNV* info,
-                                                VkRemoteAddressNV* remote) {
-  if(const auto failed = fault("vkGetMemoryRemoteAddressNV"))
-    return *failed;
-  if(isMode("null-address")) {
-    *remote = nullptr;
-    return VK_SUCCESS;
-  }
-  Memory memory{};
-  {
-    const std::lock_guard lock{state().mutex};
-    const auto found = state().memories.find(info->memory);
-    if(found != state().memories.end())
-      memory = found->second;
-  }
-  if(!memory.bytes || info->handleType != address || isMode("no-address"))
-    return VK_ERROR_INVALID_EXTERNAL_HANDLE;
-  *remote = addressOf(memory);
-  return VK_SUCCESS;
+  addType(known, info->buffer, requirements->memoryRequirements);
+  auto* dedicated = findIn<VkMemoryDedicatedRequirements>(requirements->pNext,
+                                                          VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS);
+  if(dedicated && isMode("dedicated"))
+    dedicated->requiresDedicatedAllocation = dedicated->prefersDedicatedAllocation = VK_TRUE;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL bindBuffer(VkDevice device, VkBuffer buffer, VkDeviceMemory memory,
@@ -273,6 +180,8 @@ auto& functions() {
                               entry("vkAllocateMemory", &allocateMemory),
                               entry("vkFreeMemory", &freeMemory),
                               entry("vkGetMemoryRemoteAddressNV", &getRemoteAddress),
+                              entry("vkGetMemoryFdKHR", &getMemoryFd),
+                              entry("vkGetMemoryFdPropertiesKHR", &getMemoryFdProperties),
                               entry("vkBindBufferMemory", &bindBuffer),
                               entry("vkMapMemory", &mapMemory),
                               entry("vkCreateCommandPool", &createPool),

@@ -15,6 +15,8 @@ std::vector<std::string_view> addedExtensions() {
   std::vector<std::string_view> added{VK_EXT_PCI_BUS_INFO_EXTENSION_NAME};
   if(!isMode("no-extension"))
     added.emplace_back(VK_NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME);
+  if(!isMode("no-dma-buf"))
+    added.emplace_back(VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
   if(!isMode("no-budget"))
     added.emplace_back(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   return added;
@@ -102,6 +104,11 @@ VKAPI_ATTR VkResult VKAPI_CALL enumerateExtensions(VkPhysicalDevice device, cons
     instance.enumerateDeviceExtensionProperties(device, nullptr, &found, all.data());
     all.resize(found);
   }
+  std::erase_if(all, [](const VkExtensionProperties& e) {
+    const std::string_view name = e.extensionName;
+    return (isMode("no-memory-fd") && name == VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME) ||
+           (isMode("no-dma-buf") && name == VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
+  });
   for(const std::string_view name : addedExtensions()) {
     if(std::ranges::any_of(all, [&](const VkExtensionProperties& e) { return e.extensionName == name; }))
       continue;
@@ -166,9 +173,25 @@ VKAPI_ATTR void VKAPI_CALL getMemory2(VkPhysicalDevice device, VkPhysicalDeviceM
   }
 }
 
+VkExternalMemoryProperties dmaBufProperties() {
+  constexpr VkExternalMemoryHandleTypeFlags type = VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
+  VkExternalMemoryFeatureFlags features = 0;
+  if(!isMode("no-import"))
+    features |= VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT;
+  if(!isMode("no-dma-buf-export"))
+    features |= VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT;
+  if(isMode("dedicated-only"))
+    features |= VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT;
+  return {features, type, type};
+}
+
 VKAPI_ATTR void VKAPI_CALL getExternalBuffer(VkPhysicalDevice device,
                                              const VkPhysicalDeviceExternalBufferInfo* info,
                                              VkExternalBufferProperties* properties) {
+  if(info->handleType == VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT) {
+    properties->externalMemoryProperties = dmaBufProperties();
+    return;
+  }
   if(info->handleType != VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV) {
     instanceOf(device).getExternalBufferProperties(device, info, properties);
     return;
@@ -187,7 +210,9 @@ std::vector<const char*> extensionsBelow(const VkDeviceCreateInfo& info, Device&
   for(std::uint32_t i = 0; i < info.enabledExtensionCount; ++i) {
     const std::string_view name = info.ppEnabledExtensionNames[i];
     device.rdma = device.rdma || name == VK_NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME;
+    device.dmaBuf = device.dmaBuf || name == VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME;
     const bool ours =
+        name == VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME ||
         name == VK_NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME || name == VK_EXT_MEMORY_BUDGET_EXTENSION_NAME ||
         name == VK_EXT_PCI_BUS_INFO_EXTENSION_NAME || name == VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
     if(!ours)
@@ -277,8 +302,10 @@ Entry entry(std::string_view name, Function function) {
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL getDeviceProcAddr(VkDevice device, const char* name) {
   if(const auto own = deviceFunction(name)) {
-    const bool enabled = deviceOf(device).rdma;
-    return std::strcmp(name, "vkGetMemoryRemoteAddressNV") != 0 || enabled ? own : nullptr;
+    const Device& known = deviceOf(device);
+    const bool lacks = (std::strcmp(name, "vkGetMemoryRemoteAddressNV") == 0 && !known.rdma) ||
+                       (std::string_view{name}.starts_with("vkGetMemoryFd") && !known.below.at(name));
+    return lacks ? nullptr : own;
   }
   if(std::strcmp(name, "vkGetDeviceProcAddr") == 0)
     return reinterpret_cast<PFN_vkVoidFunction>(&getDeviceProcAddr);

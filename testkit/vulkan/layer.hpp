@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-/// A software device: a Vulkan layer that adds VK_NV_external_memory_rdma, VK_EXT_memory_budget and
-/// VK_EXT_pci_bus_info to a driver that runs on the CPU, as lavapipe does. Memory that is allocated with a
-/// remote address is the process's own, and the address is the CPU's: whoever knows it can read and write it
-/// as a peer would. As strict as the specification: what it takes back must be its own, and what was not
-/// enabled is refused.
+/// A software device: a Vulkan layer that adds VK_NV_external_memory_rdma, VK_EXT_external_memory_dma_buf (by
+/// memfds), VK_EXT_memory_budget and VK_EXT_pci_bus_info to a driver that runs on the CPU, as lavapipe does.
+/// Memory that is allocated with a remote address is the process's own, and the address is the CPU's: whoever
+/// knows it can read and write it as a peer would. As strict as the specification: what it takes back must be
+/// its own, and what was not enabled is refused.
 ///
 /// Besides the layer's entry point it exports the rdmagpu_standin_vulkan_* of control.cpp.
 namespace rdmagpu::standin::vulkan {
@@ -49,14 +49,17 @@ struct Device {
   /// does not lock what it goes through for that.
   std::map<std::string, PFN_vkVoidFunction, std::less<>> below{};
   bool rdma{};               ///< The extension and its feature were enabled.
+  bool dmaBuf{};             ///< VK_EXT_external_memory_dma_buf was.
   std::uint32_t hostType{};  ///< What is behind the type of memory that this layer adds.
   std::uint32_t addedType{}; ///< UINT32_MAX: none.
 };
 
-/// Memory with a remote address.
+/// Memory that peers reach.
 struct Memory {
   void* bytes{};
   std::uint64_t size{};
+  int fd = -1; ///< Of a dma-buf's, which is a memfd.
+  bool imported{};
 };
 
 struct State {
@@ -72,6 +75,7 @@ struct State {
   std::string failName;
   VkResult failResult{};
   std::string mode;
+  VkBuffer lastReachable{};
   VkBufferUsageFlags lastUsage{}; ///< Of the last buffer whose memory peers reach.
 };
 State& state();
@@ -114,6 +118,15 @@ Struct* findIn(const void* chain, VkStructureType type) {
 
 /// Adds the type of memory that peers reach, and its heap, if this mode has them.
 void addMemory(VkPhysicalDeviceMemoryProperties&, Device* = nullptr);
+
+VKAPI_ATTR VkResult VKAPI_CALL allocateMemory(VkDevice, const VkMemoryAllocateInfo*,
+                                              const VkAllocationCallbacks*, VkDeviceMemory*);
+VKAPI_ATTR void VKAPI_CALL freeMemory(VkDevice, VkDeviceMemory, const VkAllocationCallbacks*);
+VKAPI_ATTR VkResult VKAPI_CALL getRemoteAddress(VkDevice, const VkMemoryGetRemoteAddressInfoNV*,
+                                                VkRemoteAddressNV*);
+VKAPI_ATTR VkResult VKAPI_CALL getMemoryFd(VkDevice, const VkMemoryGetFdInfoKHR*, int*);
+VKAPI_ATTR VkResult VKAPI_CALL getMemoryFdProperties(VkDevice, VkExternalMemoryHandleTypeFlagBits, int,
+                                                     VkMemoryFdPropertiesKHR*);
 
 /// The functions that this layer has of its own; null for others.
 PFN_vkVoidFunction instanceFunction(const char* name);

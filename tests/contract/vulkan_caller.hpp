@@ -5,19 +5,22 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
+#include <vector>
 
 namespace rdmagpu::test {
 
 /// A program that has a device of its own, with what slots need enabled, and lends it.
 class VulkanCaller {
 public:
-  VulkanCaller() {
+  using Kind = backend::vulkan::SlotKind;
+
+  explicit VulkanCaller(Kind kind = Kind::RemoteAddress)
+      : extensions(backend::vulkan::extensionsFor(kind)), m_kind(kind) {
     auto instance = backend::vulkan::Instance::create();
     EXPECT_TRUE(instance);
     const auto gpus = (*instance)->list();
     EXPECT_TRUE(gpus);
-    auto made = backend::vulkan::LogicalDevice::create(*std::move(instance), gpus->front());
+    auto made = backend::vulkan::LogicalDevice::create(kind, *std::move(instance), gpus->front());
     EXPECT_TRUE(made);
     m_device = *std::move(made);
     context =
@@ -28,11 +31,11 @@ public:
 
   /// Slots on that device, and no queue of it named.
   RdmaGpuBufferConfig config() const {
-    return {.api = RdmaGpuApi::Vulkan,
+    return {.api = m_kind == Kind::DmaBuf ? RdmaGpuApi::VulkanDmaBuf : RdmaGpuApi::Vulkan,
             .slotCount = 3,
             .frameBytes = 100'001,
             .vulkanCtx = &context,
-            .vulkan = {.enabledExtensions = extensions, .externalMemoryRdma = true}};
+            .vulkan = {.enabledExtensions = extensions, .externalMemoryRdma = m_kind == Kind::RemoteAddress}};
   }
   RdmaGpuBufferConfig withQueue() const {
     RdmaGpuBufferConfig named = config();
@@ -42,9 +45,10 @@ public:
   }
 
   VulkanContext context;
-  std::array<const char*, 1> extensions{VK_NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME};
+  std::vector<const char*> extensions;
 
 private:
+  Kind m_kind;
   backend::vulkan::LogicalDevicePtr m_device;
 };
 

@@ -17,12 +17,14 @@ namespace {
 /// The loader, too, asks for a device's extensions: in vkCreateDevice, after the library has.
 class Faults {
 public:
-  explicit Faults(VulkanStandin& standin) : m_standin(standin), m_before(standin.ledger()) {}
+  /// `asked`: how often the library asks for extensions.
+  explicit Faults(VulkanStandin& standin, int asked = 2)
+      : m_standin(standin), m_before(standin.ledger()), m_asked(asked) {}
   void failCall(int n) { m_standin.failCall(n); }
   std::string failedCall() const {
     const std::string failed = m_standin.failedCall();
     const bool loaders =
-        failed == "vkEnumerateDeviceExtensionProperties" && m_standin.calls(failed.c_str()) > 2;
+        failed == "vkEnumerateDeviceExtensionProperties" && m_standin.calls(failed.c_str()) > m_asked;
     return loaders ? "vkCreateDevice" : failed;
   }
   /// Without what was there before.
@@ -31,6 +33,7 @@ public:
 private:
   VulkanStandin& m_standin;
   std::string m_before;
+  int m_asked;
 };
 
 /// All that slots are used by.
@@ -51,6 +54,10 @@ Outcome useAll(RdmaGpuBufferConfig config) {
       outcome.result = buffer->download(1, bytes);
     if(outcome.result)
       outcome.result = buffer->poison(1, 7);
+    if(outcome.result && config.api == RdmaGpuApi::VulkanDmaBuf) {
+      const auto exported = buffer->exportRegion();
+      outcome.result = exported ? Result<void>{} : exported.error();
+    }
     if(outcome.result) {
       const auto sum = buffer->checksum(1, 100);
       outcome.result = sum ? Result<void>{} : sum.error();
@@ -71,11 +78,23 @@ TEST_F(OnVulkan, EveryCallOnTheCallersDeviceFailsOnce) {
   everyCallFailsOnce(faults, [&] { return useAll(caller.withQueue()); });
 }
 
+TEST_F(OnVulkan, EveryCallForADmaBufFailsOnce) {
+  Faults faults{standin};
+  everyCallFailsOnce(faults, [] { return useAll(vulkanDmaBufConfig()); });
+}
+
+TEST_F(OnVulkan, EveryCallForADmaBufOfTheCallersDeviceFailsOnce) {
+  const VulkanCaller caller{VulkanCaller::Kind::DmaBuf};
+  Faults faults{standin, 4}; // of two instances
+  everyCallFailsOnce(faults, [&] { return useAll(caller.config()); });
+}
+
 TEST_F(OnVulkan, EveryCallOfAProbeFailsOnce) {
   everyCallFailsOnce(standin, [] {
     Outcome outcome;
     for(const BackendInfo& info : backends()) {
-      if(info.api == RdmaGpuApi::Vulkan && !info.available)
+      const bool vulkans = info.api == RdmaGpuApi::Vulkan || info.api == RdmaGpuApi::VulkanDmaBuf;
+      if(vulkans && !info.available)
         outcome.result = info.reason;
     }
     return outcome;

@@ -47,6 +47,10 @@ inline RdmaGpuBufferConfig vulkanConfig() {
   return {.api = RdmaGpuApi::Vulkan, .slotCount = 4, .frameBytes = 100'001};
 }
 
+inline RdmaGpuBufferConfig vulkanDmaBufConfig() {
+  return {.api = RdmaGpuApi::VulkanDmaBuf, .slotCount = 4, .frameBytes = 100'001};
+}
+
 class OnVulkan : public testing::Test {
 protected:
   void SetUp() override {

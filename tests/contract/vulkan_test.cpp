@@ -22,6 +22,7 @@ namespace rdmagpu::test {
 namespace {
 
 using backend::vulkan::Gpu;
+using backend::vulkan::SlotKind;
 
 class Vulkan : public OnVulkan {
 protected:
@@ -146,7 +147,7 @@ TEST_F(Vulkan, AbsencesAreListedWithTheirReason) {
 TEST_F(Vulkan, ProbingCreatesNoDevice) {
   standin.failCall(0);
   EXPECT_TRUE(probed().available);
-  EXPECT_EQ(standin.calls("vkCreateInstance"), 1);
+  EXPECT_EQ(standin.calls("vkCreateInstance"), 2); // this backend's, and VulkanDmaBuf's
   EXPECT_EQ(standin.calls("vkCreateDevice"), 0);
 }
 
@@ -243,7 +244,7 @@ protected:
     return made;
   }
   int chosen(const RdmaGpuBufferConfig& config) const {
-    const auto found = chooseGpu(gpus, config);
+    const auto found = chooseGpu(SlotKind::RemoteAddress, gpus, config);
     return found ? found->ordinal : -1;
   }
 
@@ -265,9 +266,9 @@ TEST_F(VulkanGpus, SelectorsMustAgree) {
   config.gpu.uuid = gpus[1].uuid;
   EXPECT_EQ(chosen(config), 1);
   config.gpu.ordinal = 0;
-  EXPECT_STREQ(chooseGpu(gpus, config).error().codeName, "GpuSelectorConflict");
+  EXPECT_STREQ(chooseGpu(SlotKind::RemoteAddress, gpus, config).error().codeName, "GpuSelectorConflict");
   config.gpu = {.ordinal = {}, .uuid = std::array<std::byte, 16>{}, .luid = {}};
-  EXPECT_STREQ(chooseGpu(gpus, config).error().codeName, "DeviceNotFound");
+  EXPECT_STREQ(chooseGpu(SlotKind::RemoteAddress, gpus, config).error().codeName, "DeviceNotFound");
 }
 
 TEST_F(Vulkan, AutoDoesNotTakeIt) {

@@ -15,6 +15,7 @@ using backend::vulkan::Instance;
 using backend::vulkan::LogicalDevice;
 using backend::vulkan::LogicalDevicePtr;
 using backend::vulkan::OwnedMemory;
+using backend::vulkan::SlotKind;
 
 class VulkanValidation : public OnVulkan {
 protected:
@@ -23,7 +24,7 @@ protected:
     EXPECT_TRUE(instance);
     const auto gpus = (*instance)->list();
     EXPECT_TRUE(gpus);
-    auto device = LogicalDevice::create(*std::move(instance), gpus->front());
+    auto device = LogicalDevice::create(SlotKind::RemoteAddress, *std::move(instance), gpus->front());
     EXPECT_TRUE(device);
     return *std::move(device);
   }

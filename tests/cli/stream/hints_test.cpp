@@ -11,9 +11,14 @@ namespace rdmagpu::cli {
 namespace {
 
 /// Of the hints' fields, those that no option sets.
-constexpr std::array<std::string_view, 8> withoutOption{"vulkanCtx",       "copyThrough",    "bufferType",
-                                                        "bufferTypeCount", "dataDirect",     "gidIndex",
-                                                        "onDemand",        "relaxedOrdering"};
+constexpr std::array<std::string_view, 14> withoutOption{
+    "vulkanCtx",          "copyThrough",
+    "bufferType",         "bufferTypeCount",
+    "dataDirect",         "gidIndex",
+    "onDemand",           "relaxedOrdering",
+    "enabledExtensions",  "externalMemoryRDMA",
+    "externalMemoryRdma", "queueFamily",
+    "vkCreateDevice",     "vkGetPhysicalDeviceExternalBufferProperties"};
 
 /// An error that has these hints, of the library itself.
 Error errorOf(std::string_view codeName) {

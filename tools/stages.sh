@@ -127,6 +127,7 @@ test_wheel() {
   return "$status"
 }
 
+# By the build for ThreadSanitizer, of which it reads the precompiled headers.
 run_clang_tidy() {
   local version
   version=$(clang-tidy --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p')

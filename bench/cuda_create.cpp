@@ -25,6 +25,7 @@ using namespace rdmagpu;
 using bench::cuda;
 using bench::inFreshProcess;
 using bench::SideBySide;
+using bench::usedOfBar1;
 namespace api = driver::cuda;
 
 bool good(benchmark::State& state, api::Status status, const char* call) {
@@ -287,6 +288,19 @@ bool measureFirst() {
   return true;
 }
 
+/// What the slots take of BAR1, which the driver charges when it maps them, or when a peer does.
+void tellBar1(const std::string& busId, const BufferFacts& facts) {
+  const auto before = usedOfBar1(busId);
+  const auto buffer = RdmaGpuBuffer::make(firstConfig);
+  const auto after = usedOfBar1(busId);
+  if(!buffer || !before || !after) {
+    std::fprintf(stderr, "bench_cuda_create: skipped: nobody tells what is in use of BAR1\n");
+    return;
+  }
+  benchmark::AddCustomContext("bar1_bytes", std::to_string(facts.bar1Bytes));
+  benchmark::AddCustomContext("bar1_charged_bytes", std::to_string(*after - std::min(*after, *before)));
+}
+
 /// Whether there is a GPU to measure on.
 bool begin() {
   const auto could = inFreshProcess([] {
@@ -297,8 +311,11 @@ bool begin() {
   });
   if(!could.value_or(false) || !measureFirst())
     return false;
-  const auto buffer = RdmaGpuBuffer::make(firstConfig);
-  const BufferFacts facts = buffer ? buffer->facts() : BufferFacts{};
+  BufferFacts facts;
+  if(const auto buffer = RdmaGpuBuffer::make(firstConfig))
+    facts = buffer->facts();
+  if(facts.pci)
+    tellBar1(facts.pci->text(), facts);
   benchmark::AddCustomContext("gpu", facts.device);
   benchmark::AddCustomContext("requested_bytes", std::to_string(facts.requestedBytes));
   benchmark::AddCustomContext("committed_bytes", std::to_string(facts.committedBytes));

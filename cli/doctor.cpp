@@ -1,4 +1,5 @@
 #include "command.hpp"
+#include "doctor/peer_trial.hpp"
 #include "doctor/report.hpp"
 #include "failure.hpp"
 #include "options.hpp"
@@ -61,6 +62,8 @@ int runDoctor(const Options& options) {
   DoctorOptions asked = options.doctor;
   if(options.gpu)
     asked.gpu = options.gpu->text();
+  const auto peers = peerTrial();
+  asked.peers = peers.get();
   const auto report = diagnose(asked);
   if(!report)
     return fail(command, options.json, absence(report.error(), asked));
@@ -89,15 +92,20 @@ Command addDoctor(CLI::App& program) {
       ->type_name("PCI");
   app->add_option("--peer", options->doctor.peer, "Only this peer, by its PCI address or as an RDMA device")
       ->type_name("DEVICE");
+  app->add_flag("--try", options->doctor.tryMemory,
+                "Also try what takes memory of a GPU, and a context of its driver, on this machine");
   app->add_option("--explain", options->explain,
                   "Explain an error instead: a call and its code, or a line of the kernel's log")
       ->type_name("TEXT");
   addJson(*app, options->json);
-  app->footer("It reads /proc and /sys, tries nothing and changes nothing. Exit status: 0 GPU\n"
-              "memory can be reached directly, or that must be tried; 1 it cannot; 2 wrong\n"
-              "command line.\n"
+  app->footer("It reads /proc and /sys, and changes nothing. Exit status: 0 GPU memory can be\n"
+              "reached directly, or that must be tried; 1 it cannot; 2 wrong command line.\n"
+              "Tried of each GPU, in this order:\n"
+              "  always      driver-library, device, attributes\n"
+              "  with --try  allocation, reach, export, and with each RDMA device registration\n"
+              "              (dma-buf, peer memory), write, read\n"
               "Examples:\n  rdmagpu doctor\n  rdmagpu doctor --peer mlx5_0 --json\n"
-              "  rdmagpu doctor --explain 'ibv_reg_mr 14'");
+              "  rdmagpu doctor --try\n  rdmagpu doctor --explain 'ibv_reg_mr 14'");
   return {app, [options] { return runDoctor(*options); }};
 }
 

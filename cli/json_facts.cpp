@@ -40,6 +40,7 @@ Json toJson(const BufferFacts& facts) {
   json["direct_for_gpu"] = name(facts.directForGpu);
   json["rdma_capable"] = name(facts.rdmaCapable);
   json["writes_need_flush"] = facts.writesNeedFlush;
+  json["writes_ordered_for_all"] = name(facts.writesOrderedForAll);
   json["cuda_memory"] = facts.cudaMemory == CudaMemory::Auto ? Json() : Json(name(facts.cudaMemory));
   json["cuda_memory_reason"] =
       facts.cudaMemoryReason.kind == Errc::None ? Json() : toJson(failureOf(facts.cudaMemoryReason));

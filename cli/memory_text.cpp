@@ -70,8 +70,10 @@ void addGpuFacts(Lines& lines, const BufferFacts& facts) {
   lines.emplace_back("BAR1", bar1Text(facts));
   if(const auto ring = ringText(facts))
     lines.emplace_back("ring", *ring);
-  lines.emplace_back("peer's writes",
-                     facts.writesNeedFlush ? "need a flush to be seen" : "are seen in order");
+  const char* const ordered = facts.writesOrderedForAll == Answer::No
+                                  ? "are seen in order by this GPU, by others after a flush"
+                                  : "are seen in order";
+  lines.emplace_back("peer's writes", facts.writesNeedFlush ? "need a flush to be seen" : ordered);
 }
 
 void addP2pmemFacts(Lines& lines, const BufferFacts& facts) {

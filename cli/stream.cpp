@@ -16,6 +16,7 @@
 
 #include <fmt/core.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -81,13 +82,16 @@ std::optional<Failure> tryPinning(const StreamOptions& options, const PciAddress
 Step<SoftwarePeer> makePeer(const StreamOptions& options, FrameRate rate, const StreamSlots& slots,
                             CopyQueue* queue) {
   const std::vector<PeerSlot> seen = slots.peerSlots();
+  std::function<PeerSlot(std::uint32_t)> slotNow;
+  if(options.proof == FaultPolicy::FailOver)
+    slotNow = [&slots](std::uint32_t slot) { return slots.slotNow(slot); };
   auto peer = SoftwarePeer::make({.slots = seen,
                                   .rate = rate,
                                   .misbehaviour = options.peer.misbehaviour,
                                   .misbehaveAt = options.peer.misbehaveAt,
                                   .sliceBytes = slots.peerSliceBytes(),
                                   .copyThrough = queue,
-                                  .slotNow = [&slots](std::uint32_t slot) { return slots.slotNow(slot); }});
+                                  .slotNow = std::move(slotNow)});
   if(!peer)
     return {.failure = failureOf(peer.error())};
   return {.value = std::move(*peer)};

@@ -40,7 +40,7 @@ STANDARD = set(
     stdatomic.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h time.h uchar.h wchar.h""".split()
 )
 OS = re.compile(
-    r"^(sys|linux|asm|arpa|net|netinet)/|^(dirent|dlfcn|elf|fcntl|grp|ifaddrs|immintrin|link|malloc|netdb|poll|"
+    r"^(sys|linux|asm|arpa|net|netinet)/|^(dirent|dlfcn|elf|fcntl|grp|ifaddrs|immintrin|link|malloc|netdb|poll|psapi|"
     r"pthread|pty|pwd|sched|semaphore|spawn|strings|termios|ucontext|unistd|utime|windows|winsock2|intrin|io|process)\.h$"
 )
 OPEN_VENDOR = re.compile(r"^(vulkan|vk_video|infiniband|rdma|directx)/|^(d3d12|dxgi\w*)\.h$")

@@ -8,7 +8,7 @@ import sys
 
 BESIDE = (
     *("num_cpus", "cu_init_us", "first_buffer_after_cu_init_us", "first_bare_region_after_cu_init_us", "first_checksum_us"),
-    *("requested_bytes", "committed_bytes"),
+    *("requested_bytes", "committed_bytes", "bar1_bytes", "bar1_charged_bytes"),
 )
 COUNTER = re.compile(r"\w+_(us|gbps)|ratio|slice_bytes")
 SKIPPED = "Skipped\n"  # what GoogleTest writes above a skipped test's reason

@@ -127,6 +127,18 @@ test_wheel() {
   return "$status"
 }
 
+# For Windows, by the cross compiler and under Wine, whose first start makes its own folder.
+test_windows() {
+  local wine
+  command -v x86_64-w64-mingw32-g++-posix >/dev/null || skip "no x86_64-w64-mingw32-g++-posix"
+  wine=$(PATH=$PATH:/usr/lib/wine command -v wine64 || command -v wine) || skip "no Wine"
+  export WINEPREFIX=$PWD/build/windows-prefix WINEARCH=win64 WINEDEBUG=-all WINEDLLOVERRIDES="mscoree=d;mshtml=d"
+  configure_and_build windows
+  "$wine" wineboot -i >"$logs/wine.log" 2>&1 || { cat "$logs/wine.log" && return 1; }
+  run_ctest windows
+  "${wine/wine64/wineserver64}" -k 2>/dev/null || true
+}
+
 # By the build for ThreadSanitizer, of which it reads the precompiled headers.
 run_clang_tidy() {
   local version

@@ -55,7 +55,7 @@ _rdmagpu() {
   local options
   case $command in
   list) options="--help --json" ;;
-  doctor) options="--help --root --gpu --peer --explain --json" ;;
+  doctor) options="--help --root --gpu --peer --try --explain --json" ;;
   alloc)
     options="--help --api --slots --bytes --gpu --cuda-memory --peer-pci --zero --scrub --ignore-budget --lock
       --huge-pages --node --pin-gpu --no-memfd --export --pcie-mapping --all --hold --json"

@@ -18,6 +18,7 @@ set -l doctor '__fish_seen_subcommand_from doctor'
 complete -c rdmagpu -n $doctor -l root -x -a '(__fish_complete_directories)' -d 'Examine the machine whose files are in this folder'
 complete -c rdmagpu -n $doctor -l gpu -x -d 'Only this GPU, by PCI address'
 complete -c rdmagpu -n $doctor -l peer -x -d 'Only this peer'
+complete -c rdmagpu -n $doctor -l try -d 'Also try what takes memory of a GPU'
 complete -c rdmagpu -n $doctor -l explain -x -d 'Explain an error instead'
 
 set -l slots '__fish_seen_subcommand_from alloc stream verify'

@@ -27,7 +27,18 @@ Json toJson(const PairVerdict& pair) {
           {"route", name(pair.route)},
           {"verdict", name(pair.verdict)},
           {"distance", name(pair.distance)},
-          {"because", because}};
+          {"because", because},
+          {"tried", pair.tried}};
+}
+
+Json toJson(const DoctorStep& step) {
+  return {{"step", name(step.kind)},
+          {"result", name(step.result)},
+          {"gpu", textOrNull(step.gpu)},
+          {"peer", textOrNull(step.peer)},
+          {"route", step.route ? Json(name(*step.route)) : Json()},
+          {"by", name(step.by)},
+          {"says", step.says}};
 }
 
 Json toJson(const MachineDevice& device) {
@@ -57,6 +68,7 @@ std::string doctorJson(const DoctorReport& report) {
                    {"kernel", textOrNull(report.kernel)},
                    {"driver", textOrNull(report.driver)},
                    {"findings", arrayOf(report.findings)},
+                   {"steps", arrayOf(report.steps)},
                    {"pairs", arrayOf(report.pairs)},
                    {"devices", arrayOf(report.devices)},
                    {"root_would_add", Json(report.rootWouldAdd)}});

@@ -9,34 +9,6 @@
 namespace rdmagpu::cli {
 namespace {
 
-constexpr std::size_t widest = 100;
-
-/// Words of `text` in lines that begin with `indent`, the first of them with `label`.
-std::string wrapped(const std::string& label, std::string_view text, std::size_t indent) {
-  std::string lines;
-  std::string line = label + std::string(indent > label.size() ? indent - label.size() : 0, ' ');
-  bool empty = true;
-  while(!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    std::string_view word = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    while(!word.empty()) {
-      const std::size_t gap = empty ? 0 : 1;
-      if(!empty && line.size() + gap + word.size() > widest) {
-        lines += line + '\n';
-        line.assign(indent, ' ');
-        empty = true;
-        continue;
-      }
-      const std::string_view part = word.substr(0, widest - line.size() - gap);
-      line.append(gap, ' ').append(part);
-      word.remove_prefix(part.size());
-      empty = false;
-    }
-  }
-  return lines + line + '\n';
-}
-
 const char* colourOf(Severity severity) noexcept {
   switch(severity) {
   case Severity::Note:
@@ -47,15 +19,6 @@ const char* colourOf(Severity severity) noexcept {
     return "\033[31m";
   }
   return "";
-}
-
-/// What comes out of files may be anything; only what can be seen is shown.
-std::string visible(std::string text) {
-  for(char& c : text) {
-    if(c != '\n' && (c < ' ' || c > '~'))
-      c = '?';
-  }
-  return text;
 }
 
 std::string findingText(const Finding& finding, bool colour) {
@@ -74,10 +37,12 @@ std::string findingText(const Finding& finding, bool colour) {
 }
 
 std::string pairsText(const DoctorReport& report) {
-  std::vector<std::vector<std::string>> rows{{"GPU", "PEER", "ROUTE", "VERDICT", "DISTANCE", "BECAUSE OF"}};
+  std::vector<std::vector<std::string>> rows{
+      {"GPU", "PEER", "ROUTE", "VERDICT", "BY", "DISTANCE", "BECAUSE OF"}};
   for(const PairVerdict& pair : report.pairs)
     rows.push_back({pair.gpu, pair.peer.empty() ? "any peer" : pair.peer.substr(0, 16), name(pair.route),
-                    name(pair.verdict), pair.distance == Distance::Unknown ? "-" : name(pair.distance),
+                    name(pair.verdict), pair.tried ? "trying" : "files",
+                    pair.distance == Distance::Unknown ? "-" : name(pair.distance),
                     pair.because.empty() ? "-" : pair.because.front()});
   return rows.size() > 1 ? columns(rows) + '\n' : std::string{};
 }
@@ -112,6 +77,7 @@ std::string doctorText(const DoctorReport& report, bool colour) {
                                  report.driver.empty() ? "" : ", NVIDIA ", report.driver.substr(0, 32)));
   text += "\n\n" + visible(doctorTree(report));
   text += (report.devices.empty() ? "" : "\n") + visible(pairsText(report));
+  text += doctorSteps(report);
   for(const Finding& finding : report.findings)
     text += findingText(finding, colour);
   if(report.findings.empty())

@@ -6,6 +6,7 @@
 #include <rdmagpu/handoff.hpp>
 #include <rdmagpu/pci_address.hpp>
 #include <rdmagpu/proof.hpp>
+#include <rdmagpu/vulkan.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -27,8 +28,8 @@ struct BufferAccess;
 enum class RdmaGpuApi : std::uint8_t {
   None,
   Cuda,   ///< CUDA virtual memory management; gpuVA is a CUdeviceptr.
-  Vulkan, ///< VK_NV_external_memory_rdma; gpuVA is a VkRemoteAddressNV, opaque the VkBuffer, of a device
-          ///< of the library's own. An allocation for each slot. Never taken by Auto.
+  Vulkan, ///< VK_NV_external_memory_rdma; gpuVA is a VkRemoteAddressNV, opaque the VkBuffer. An allocation
+          ///< for each slot. Never taken by Auto.
   D3D12,  ///< NvAPI committed RDMA buffer; gpuVA is its BAR1 address.
   HostFallback, ///< Host pages, 64 KiB aligned; gpuVA is a host pointer.
   Hip,          ///< ROCm device memory; gpuVA is a device pointer.
@@ -120,7 +121,7 @@ struct RdmaGpuBufferConfig {
   std::size_t frameBytes{};
   const void* cuda{};      ///< Accepted for score; never dereferenced.
   int cudaDevice{0};       ///< Device ordinal for Cuda, Hip and LevelZero, unless `gpu` names one.
-  const void* vulkanCtx{}; ///< Vulkan: must be null; the device is the library's own.
+  const void* vulkanCtx{}; ///< Vulkan: a VulkanContext of the caller's. Null: the library's own.
   void* d3d12Device{};     ///< D3D12: an ID3D12Device; a reference is taken. Null: ours.
   // From here on rdmagpu's own; every default is what most callers want.
   GpuSelector gpu{}; ///< Chooses the GPU by PCI address, UUID or LUID instead of by ordinal.
@@ -141,6 +142,7 @@ struct RdmaGpuBufferConfig {
   CudaMemory cudaMemory{CudaMemory::Auto};   ///< Cuda only.
   PcieMapping pcieMapping{PcieMapping::Off}; ///< Cuda only: of exports.
   GpuRdma rdma{GpuRdma::Require};            ///< Cuda only.
+  VulkanOptions vulkan{};                    ///< Vulkan only.
 };
 
 /// Who has pinned the pages for DMA. Locked pages (mlock) stay resident but may still be moved by
@@ -182,9 +184,11 @@ struct BufferFacts {
                                    ///< first. Unknown for host memory that no GPU's driver has pinned.
   Answer rdmaCapable{};            ///< As the driver reports it; Unknown where there is none to ask. PciP2p:
                                    ///< whether the device's driver has published the memory to others.
-  bool writesNeedFlush{};          ///< A peer's writes are visible only after flushPeerWrites().
-  CudaMemory cudaMemory{};         ///< Cuda: the kind it is, never Auto.
-  Error cudaMemoryReason{};        ///< Cuda: why Auto took MemAlloc; kind None otherwise.
+  bool writesNeedFlush{};          ///< Its own GPU sees a peer's writes only after flushPeerWrites().
+  Answer writesOrderedForAll{};   ///< Whether other GPUs (grantAccess()) see them in order without that, too.
+                                  ///< Unknown: not memory of CUDA's.
+  CudaMemory cudaMemory{};        ///< Cuda: the kind it is, never Auto.
+  Error cudaMemoryReason{};       ///< Cuda: why Auto took MemAlloc; kind None otherwise.
   Answer syncMemops{};            ///< Whether CUDA's synchronous copies and memsets of these slots end before
                                   ///< they return (SYNC_MEMOPS). Unknown: not a matter of this memory.
   Error syncMemopsError{};        ///< Why not; kind None when they do, or it was not tried.
@@ -252,6 +256,8 @@ public:
 
   /// What a peer's SDK wants for a slot, with its kind; monostate when out of range.
   Handoff handoff(std::size_t slot) const noexcept;
+  /// The slot as a buffer of Vulkan's; nullopt for memory that is none, and when out of range.
+  std::optional<VulkanBuffer> vulkanBuffer(std::size_t slot) const noexcept;
   /// What this buffer is. A buffer that is not valid() has the facts of nothing: all zero.
   const BufferFacts& facts() const noexcept;
   /// How far this buffer has been proven so far, by what was done with it here. verify() goes further.
@@ -263,7 +269,7 @@ public:
   /// when done. A range that passes the end of the slot is refused and copies nothing.
   Result<void> upload(std::size_t slot, std::span<const std::byte> from, std::size_t offset = 0) const;
   Result<void> download(std::size_t slot, std::span<std::byte> to, std::size_t offset = 0) const;
-  /// Makes what a peer wrote visible to the consumer; a no-op where the platform orders it.
+  /// Makes what a peer wrote visible to the consumer, GPUs of grantAccess() too; a no-op where it is ordered.
   Result<void> flushPeerWrites() const;
 
   /// The checksum() of `bytes` bytes of a slot from `offset` on, the same on every backend, computed where
@@ -283,7 +289,7 @@ public:
   /// the memory is there. For the GPU that it is on there is nothing to do. GPUs that do not reach each
   /// other's memory (cuDeviceCanAccessPeer) are Unsupported; so is MemAlloc, which is opened for one context
   /// at a time by who has that context (cuCtxEnablePeerAccess). It does not change what peers of other makers
-  /// reach.
+  /// reach; what such a peer wrote that GPU sees after flushPeerWrites(), whatever facts() say of its own.
   Result<void> grantAccess(const GpuSelector& gpu) const;
 
   /// Offers the memory to a second process; see SharedBuffer.

@@ -25,6 +25,7 @@
 #include <rdmagpu/c/cuda.h>
 #include <rdmagpu/c/dlpack.h>
 #include <rdmagpu/c/dma_buf.h>
+#include <rdmagpu/c/doctor.h>
 #include <rdmagpu/c/error.h>
 #include <rdmagpu/c/frame_proof.h>
 #include <rdmagpu/c/inspect.h>

@@ -25,6 +25,9 @@ RDMAGPU_C_API int rdmagpu_verbs_device_open(const char* name, rdmagpu_verbs_devi
                                             rdmagpu_error* error);
 RDMAGPU_C_API void rdmagpu_verbs_device_destroy(rdmagpu_verbs_device* device);
 RDMAGPU_C_API struct ibv_pd* rdmagpu_verbs_device_domain(const rdmagpu_verbs_device* device);
+/* Where it is on the PCI bus, for rdmagpu_config's `peer`; not present where no PCI device is behind it. */
+RDMAGPU_C_API int rdmagpu_verbs_device_pci(const rdmagpu_verbs_device* device, rdmagpu_pci_address* pci,
+                                           rdmagpu_error* error);
 
 /* What a registration allows; ibverbs' own values. */
 enum {

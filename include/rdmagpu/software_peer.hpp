@@ -93,8 +93,8 @@ struct SoftwarePeerConfig {
   /// Capture: asked on the peer's thread for the memory of each slot that was acquired, and again when the
   /// ring calls a frame Faulty, which is then written again (StagedBuffer::handoff(); FaultPolicy::FailOver).
   /// Other memory than that of `slots` is written as it should be, whatever the misbehaviour, and if the CPU
-  /// can address it, by the CPU. Empty: `slots` stay what they are, and a Faulty frame ends the peer with
-  /// PeerCannotAddress.
+  /// can address it, by the CPU. Each frame is published once its copy is over. Empty: `slots` stay what they
+  /// are, and a Faulty frame ends the peer with PeerCannotAddress.
   std::function<PeerSlot(std::uint32_t slot)> slotNow{};
 };
 

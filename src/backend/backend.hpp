@@ -53,6 +53,8 @@ public:
   virtual void* address(std::size_t offset) const noexcept = 0;
   virtual void* opaque() const noexcept { return nullptr; }
   virtual Handoff handoff(std::size_t offset) const noexcept = 0;
+  /// What Vulkan has there, but for the size.
+  virtual std::optional<VulkanBuffer> vulkanBuffer(std::size_t) const noexcept { return std::nullopt; }
 
   virtual Result<void> upload(std::size_t offset, std::span<const std::byte> from) const = 0;
   virtual Result<void> download(std::size_t offset, std::span<std::byte> to) const = 0;

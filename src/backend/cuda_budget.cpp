@@ -16,7 +16,12 @@ namespace {
 namespace nvml = driver::nvml;
 
 struct Management {
-  Result<os::Library> library = os::Library::open("libnvidia-ml.so.1"); // what the loader refers to
+#ifdef _WIN32
+  static constexpr const char* soname = "nvml.dll";
+#else
+  static constexpr const char* soname = "libnvidia-ml.so.1";
+#endif
+  Result<os::Library> library = os::Library::open(soname); // what the loader refers to
   std::optional<nvml::Functions> functions;
 
   Management() noexcept {

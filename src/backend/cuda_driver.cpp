@@ -7,7 +7,11 @@
 namespace rdmagpu::backend::cuda {
 namespace {
 
+#ifdef _WIN32
+constexpr const char* soname = "nvcuda.dll";
+#else
 constexpr const char* soname = "libcuda.so.1";
+#endif
 
 using Driver = LoadedDriver<api::Functions>;
 

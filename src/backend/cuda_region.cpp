@@ -227,12 +227,13 @@ Result<void> CudaRegion::download(std::size_t offset, std::span<std::byte> to) c
 }
 
 Result<void> CudaRegion::flushPeerWrites() const {
-  if(!writesNeedFlush())
+  const bool others = m_othersRead;
+  if(others ? writesOrderedForAll() : !writesNeedFlush())
     return {};
   const api::Functions& cuda = loadedDriver();
+  const auto scope = others ? api::FlushScope::ToAllDevices : api::FlushScope::ToOwner;
   return m_contexts.run(Keep::Yes, [&] {
-    return cuda.call(0, cuda.flushGpuDirectRdmaWrites, api::FlushTarget::CurrentContext,
-                     api::FlushScope::ToOwner);
+    return cuda.call(0, cuda.flushGpuDirectRdmaWrites, api::FlushTarget::CurrentContext, scope);
   });
 }
 
@@ -306,8 +307,10 @@ Result<void> CudaRegion::grantAccess(const GpuSelector& named) const {
   if(*ordinal == m_gpu.ordinal)
     return {};
   const auto granted = openTo(cuda, *ordinal, m_gpu, *memory);
-  if(granted)
+  if(granted) {
+    m_othersRead = true;
     return {};
+  }
   Error error = granted.error();
   error.device = *ordinal;
   return error;
@@ -342,6 +345,7 @@ void CudaRegion::describe(BufferFacts& facts) const {
   facts.directForGpu = Answer::Yes;
   facts.rdmaCapable = m_capable;
   facts.writesNeedFlush = writesNeedFlush();
+  facts.writesOrderedForAll = writesOrderedForAll() ? Answer::Yes : Answer::No;
   const bool synchronous = m_syncMemopsError.kind == Errc::None;
   facts.syncMemops = synchronous ? Answer::Yes : Answer::No;
   facts.syncMemopsError = m_syncMemopsError;

@@ -4,6 +4,7 @@
 #include <backend/cuda_kernels.hpp>
 #include <backend/cuda_memory.hpp>
 
+#include <atomic>
 #include <variant>
 #include <vector>
 
@@ -55,7 +56,9 @@ private:
   /// Maps a range into a dma-buf as the config says, in a context that is current.
   Result<void> exportMapped(std::size_t offset, std::size_t bytes, int& number, ExportedFd&) const noexcept;
   Result<void> clear(Keep, std::size_t offset, std::size_t bytes) const noexcept;
+  /// By the GPU itself, and by what runs on it.
   bool writesNeedFlush() const noexcept { return m_gpu.writesOrdering < api::orderedForOwner; }
+  bool writesOrderedForAll() const noexcept { return m_gpu.writesOrdering >= api::orderedForAllDevices; }
 
   Gpu m_gpu;
   Bar1 m_bar1;
@@ -72,6 +75,7 @@ private:
   PcieMapping m_pcieMapping{};
   bool m_scrub{};
   bool m_limitedByBar1{true};
+  mutable std::atomic<bool> m_othersRead{}; ///< Another GPU was let in.
   std::vector<Error> m_tolerated;
 };
 

@@ -1,5 +1,4 @@
 #include <backend/registry.hpp>
-#include <backend/vulkan_copier.hpp>
 #include <backend/vulkan_region.hpp>
 #include <base/align.hpp>
 #include <base/library_error.hpp>
@@ -10,25 +9,22 @@
 namespace rdmagpu::backend::vulkan {
 namespace {
 
-constexpr const char* makeCall = "RdmaGpuBuffer::make";
-constexpr std::uint32_t ownAllocations = 1; ///< The copier's.
-
 class VulkanDevice final : public Device {
 public:
-  explicit VulkanDevice(std::shared_ptr<const Copier> copier) noexcept
-      : m_copier(std::move(copier)), m_heap(rdmaHeap(m_copier->device())) {}
+  explicit VulkanDevice(SlotDevice on) noexcept : m_on(std::move(on)), m_heap(rdmaHeap(*m_on.device)) {}
 
   Result<RegionPtr> allocate(const RegionRequest& request) override {
-    return RdmaRegion::allocate(m_copier, m_heap, request);
+    return RdmaRegion::allocate(m_on, m_heap, request);
   }
   std::size_t slotGranularity() const noexcept override { return sharedPageBytes(); }
   bool oneRegionPerSlot() const noexcept override { return true; } // an address is promised for each
 
   std::optional<Budget> budget(const RdmaGpuBufferConfig& config) const override {
-    const Gpu& gpu = m_copier->device().gpu();
+    const Gpu& gpu = m_on.device->gpu();
     const Budget memory{lessReserve(m_heap.freeBytes.value_or(m_heap.bytes)),
                         LibraryCode::VulkanBudgetExceeded};
-    const std::uint64_t slots = gpu.maxAllocations - std::min(gpu.maxAllocations, ownAllocations);
+    const std::uint32_t copiers = m_on.copier ? 1 : 0; // its allocation
+    const std::uint64_t slots = gpu.maxAllocations - std::min(gpu.maxAllocations, copiers);
     const auto stride = roundUp(config.frameBytes, slotGranularity());
     if(!stride || slots > memory.bytes / std::max<std::size_t>(*stride, 1))
       return memory;
@@ -36,7 +32,7 @@ public:
   }
 
 private:
-  std::shared_ptr<const Copier> m_copier;
+  SlotDevice m_on;
   RdmaHeap m_heap; ///< When it was opened, which is for one buffer.
 };
 
@@ -66,26 +62,10 @@ public:
   }
 
   Result<DevicePtr> open(const RdmaGpuBufferConfig& config) const override {
-    if(config.vulkanCtx)
-      return libraryError(makeCall, LibraryCode::VulkanForeignDevice);
-    auto instance = Instance::create();
-    if(!instance)
-      return instance.error();
-    const auto gpus = (*instance)->list();
-    if(!gpus)
-      return gpus.error();
-    const auto gpu = chooseGpu(*gpus, config);
-    if(!gpu)
-      return gpu.error();
-    if(const auto checked = checkRdma(*gpu); !checked)
-      return checked.error();
-    auto device = LogicalDevice::create(*std::move(instance), *gpu);
-    if(!device)
-      return device.error();
-    auto copier = Copier::create(*std::move(device));
-    if(!copier)
-      return copier.error();
-    return DevicePtr{std::make_shared<VulkanDevice>(*std::move(copier))};
+    auto opened = openSlotDevice(config);
+    if(!opened)
+      return opened.error();
+    return DevicePtr{std::make_shared<VulkanDevice>(*std::move(opened))};
   }
 
 private:

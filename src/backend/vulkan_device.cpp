@@ -20,16 +20,21 @@ private:
   VkDevice m_device;
 };
 
-/// A family that does nothing but copy has engines of its own for it; any that computes can copy too.
-std::optional<std::uint32_t> chooseQueueFamily(const api::InstanceFunctions& vulkan,
-                                               VkPhysicalDevice device) {
+constexpr VkQueueFlags computes = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
+
+std::vector<VkQueueFamilyProperties> queueFamilies(const api::InstanceFunctions& vulkan,
+                                                   VkPhysicalDevice device) {
   std::uint32_t count{};
   vulkan.getPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
   std::vector<VkQueueFamilyProperties> families(count);
   vulkan.getPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
-  constexpr VkQueueFlags computes = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
+  return families;
+}
+
+/// A family that does nothing but copy has engines of its own for it; any that computes can copy too.
+std::optional<std::uint32_t> chooseQueueFamily(const std::vector<VkQueueFamilyProperties>& families) {
   std::optional<std::uint32_t> chosen;
-  for(std::uint32_t i = 0; i < count; ++i) {
+  for(std::uint32_t i = 0; i < families.size(); ++i) {
     const VkQueueFlags flags = families[i].queueFlags;
     if((flags & computes) == 0 && (flags & VK_QUEUE_TRANSFER_BIT) != 0)
       return i;
@@ -44,13 +49,33 @@ std::optional<std::uint32_t> chooseQueueFamily(const api::InstanceFunctions& vul
 Result<std::shared_ptr<const LogicalDevice>> LogicalDevice::create(std::shared_ptr<const Instance> instance,
                                                                    const Gpu& gpu) {
   // The constructor is not make_shared's to call.
-  const std::shared_ptr<LogicalDevice> device{new LogicalDevice{std::move(instance), gpu}};
-  const auto family = chooseQueueFamily(device->m_instance->functions(), gpu.handle);
+  const std::shared_ptr<LogicalDevice> device{new LogicalDevice{std::move(instance), gpu, false}};
+  const auto family = chooseQueueFamily(queueFamilies(device->m_instance->functions(), gpu.handle));
   if(!family)
     return libraryError("vkGetPhysicalDeviceQueueFamilyProperties", LibraryCode::VulkanNoQueue);
   device->m_queueFamily = *family;
   if(const auto opened = device->open(); !opened)
     return opened.error();
+  return std::shared_ptr<const LogicalDevice>{device};
+}
+
+Result<std::shared_ptr<const LogicalDevice>> LogicalDevice::borrow(std::shared_ptr<const Instance> instance,
+                                                                   const Gpu& gpu, VkDevice handle,
+                                                                   const VulkanOptions& options) {
+  const std::shared_ptr<LogicalDevice> device{new LogicalDevice{std::move(instance), gpu, true}};
+  if(options.queue) {
+    const auto families = queueFamilies(device->m_instance->functions(), gpu.handle);
+    constexpr VkQueueFlags copies = computes | VK_QUEUE_TRANSFER_BIT;
+    if(options.queueFamily >= families.size() || (families[options.queueFamily].queueFlags & copies) == 0)
+      return libraryError("RdmaGpuBuffer::make", LibraryCode::VulkanQueueCannotCopy, options.queueFamily,
+                          families.size());
+    device->m_queue = static_cast<VkQueue>(options.queue);
+    device->m_queueFamily = options.queueFamily;
+  }
+  device->m_handle = handle;
+  const std::lock_guard lock{loaderMutex()};
+  if(const auto loaded = device->load(); !loaded)
+    return loaded.error();
   return std::shared_ptr<const LogicalDevice>{device};
 }
 
@@ -79,16 +104,26 @@ Result<void> LogicalDevice::open() noexcept {
   const auto created = api::call(0, vulkan.createDevice, m_gpu.handle, asked, api::Callbacks{}, &m_handle);
   if(!created)
     return created;
-  DeviceSymbols symbols{vulkan, m_handle};
-  m_functions.emplace(symbols);
-  if(const char* missing = m_functions->load.missing())
-    return libraryError(missing, LibraryCode::DriverTooOld);
+  if(const auto loaded = load(); !loaded)
+    return loaded;
   m_functions->getDeviceQueue(m_handle, m_queueFamily, 0, &m_queue);
   return {};
 }
 
+Result<void> LogicalDevice::load() noexcept {
+  DeviceSymbols symbols{m_instance->functions(), m_handle};
+  m_functions.emplace(symbols);
+  if(const char* missing = m_functions->load.missing()) {
+    if(!m_borrowed)
+      m_functions->destroyDevice(m_handle, nullptr);
+    m_functions.reset();
+    return libraryError(missing, LibraryCode::DriverTooOld);
+  }
+  return {};
+}
+
 LogicalDevice::~LogicalDevice() {
-  if(!m_functions || inForkedChild())
+  if(!m_functions || m_borrowed || inForkedChild())
     return;
   const std::lock_guard lock{loaderMutex()};
   m_functions->destroyDevice(m_handle, nullptr);

@@ -7,10 +7,14 @@
 
 namespace rdmagpu::backend::vulkan {
 
-/// A VkDevice of the library's own, with one queue that copies, and with what slots need enabled.
+/// A VkDevice.
 class LogicalDevice {
 public:
+  /// One of the library's own, with one queue that copies, and with what slots need enabled.
   static Result<std::shared_ptr<const LogicalDevice>> create(std::shared_ptr<const Instance>, const Gpu&);
+  /// The caller's, which outlives this, with the queue of it that the options name.
+  static Result<std::shared_ptr<const LogicalDevice>> borrow(std::shared_ptr<const Instance>, const Gpu&,
+                                                             VkDevice, const VulkanOptions&);
   ~LogicalDevice();
   LogicalDevice(LogicalDevice&&) = delete;
 
@@ -19,15 +23,18 @@ public:
   const Instance& instance() const noexcept { return *m_instance; }
   const Gpu& gpu() const noexcept { return m_gpu; }
   std::uint32_t queueFamily() const noexcept { return m_queueFamily; }
-  VkQueue queue() const noexcept { return m_queue; }
+  VkQueue queue() const noexcept { return m_queue; } ///< Null: the caller has named none.
 
 private:
-  LogicalDevice(std::shared_ptr<const Instance> instance, const Gpu& gpu)
-      : m_instance(std::move(instance)), m_gpu(gpu) {}
+  LogicalDevice(std::shared_ptr<const Instance> instance, const Gpu& gpu, bool borrowed)
+      : m_instance(std::move(instance)), m_gpu(gpu), m_borrowed(borrowed) {}
   Result<void> open() noexcept;
+  /// Looks the functions up. loaderMutex() is held.
+  Result<void> load() noexcept;
 
   std::shared_ptr<const Instance> m_instance;
   Gpu m_gpu;
+  bool m_borrowed;
   VkDevice m_handle{};
   std::optional<api::DeviceFunctions> m_functions;
   std::uint32_t m_queueFamily{};

@@ -8,7 +8,11 @@ namespace {
 using Driver = LoadedDriver<api::LoaderFunctions>;
 
 Driver& driver() noexcept {
+#ifdef _WIN32
+  static Driver loaded{"vulkan-1.dll"};
+#else
   static Driver loaded{"libvulkan.so.1"};
+#endif
   return loaded;
 }
 

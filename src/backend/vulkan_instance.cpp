@@ -81,15 +81,9 @@ void readRdma(const api::InstanceFunctions& vulkan, Gpu& gpu) noexcept {
   vulkan.getPhysicalDeviceFeatures2(gpu.handle, &features);
   gpu.rdmaFeature = rdma.externalMemoryRDMA == VK_TRUE;
 
-  VkPhysicalDeviceExternalBufferInfo asked{};
-  asked.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO;
-  asked.usage = slotUsage;
-  asked.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV;
-  VkExternalBufferProperties answer{};
-  answer.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES;
-  vulkan.getPhysicalDeviceExternalBufferProperties(gpu.handle, &asked, &answer);
-  gpu.exportsAddresses = (answer.externalMemoryProperties.externalMemoryFeatures &
-                          VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) != 0;
+  gpu.exportsAddresses =
+      (externalFeatures(vulkan, gpu.handle, slotUsage, VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV) &
+       VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) != 0;
 }
 
 Error absent(const GpuSelector& named, std::size_t count) noexcept {
@@ -106,7 +100,8 @@ Error absent(const GpuSelector& named, std::size_t count) noexcept {
   return error;
 }
 
-/// The GPUs that each answer of the selector names must be one.
+} // namespace
+
 Result<Gpu> namedGpu(const std::vector<Gpu>& gpus, const GpuSelector& named) {
   const Gpu* chosen{};
   const auto choose = [&](GpuSelector one, auto matches) -> Result<void> {
@@ -133,7 +128,18 @@ Result<Gpu> namedGpu(const std::vector<Gpu>& gpus, const GpuSelector& named) {
   return chosen ? *chosen : gpus.front();
 }
 
-} // namespace
+VkExternalMemoryFeatureFlags externalFeatures(const api::InstanceFunctions& vulkan, VkPhysicalDevice device,
+                                              VkBufferUsageFlags usage,
+                                              VkExternalMemoryHandleTypeFlagBits handleType) noexcept {
+  VkPhysicalDeviceExternalBufferInfo asked{};
+  asked.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO;
+  asked.usage = usage;
+  asked.handleType = handleType;
+  VkExternalBufferProperties answer{};
+  answer.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES;
+  vulkan.getPhysicalDeviceExternalBufferProperties(device, &asked, &answer);
+  return answer.externalMemoryProperties.externalMemoryFeatures;
+}
 
 std::uint32_t rdmaTypes(const VkPhysicalDeviceMemoryProperties& memory) noexcept {
   std::uint32_t types = 0;
@@ -181,22 +187,44 @@ Result<std::shared_ptr<const Instance>> Instance::create() {
   info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
   info.pApplicationInfo = &application;
 
-  const std::shared_ptr<Instance> instance{new Instance}; // the constructor is not make_shared's to call
+  const std::shared_ptr<Instance> instance{
+      new Instance{false}}; // the constructor is not make_shared's to call
   const VkInstanceCreateInfo* const asked = &info;
-  std::unique_lock lock{loaderMutex()};
+  const std::lock_guard lock{loaderMutex()};
   const auto created = api::call(0, (*loader)->createInstance, asked, api::Callbacks{}, &instance->m_handle);
   if(!created)
     return created.error();
-  InstanceSymbols symbols{**loader, instance->m_handle};
-  instance->m_functions.emplace(symbols);
-  lock.unlock();
-  if(const char* missing = instance->m_functions->load.missing())
-    return libraryError(missing, LibraryCode::DriverTooOld);
+  if(const auto loaded = instance->load(**loader); !loaded)
+    return loaded.error();
   return std::shared_ptr<const Instance>{instance};
 }
 
+Result<std::shared_ptr<const Instance>> Instance::borrow(VkInstance handle) {
+  const auto loader = openDriver();
+  if(!loader)
+    return loader.error();
+  const std::shared_ptr<Instance> instance{new Instance{true}};
+  instance->m_handle = handle;
+  const std::lock_guard lock{loaderMutex()};
+  if(const auto loaded = instance->load(**loader); !loaded)
+    return loaded.error();
+  return std::shared_ptr<const Instance>{instance};
+}
+
+Result<void> Instance::load(const api::LoaderFunctions& loader) noexcept {
+  InstanceSymbols symbols{loader, m_handle};
+  m_functions.emplace(symbols);
+  if(const char* missing = m_functions->load.missing()) {
+    if(!m_borrowed)
+      m_functions->destroyInstance(m_handle, nullptr);
+    m_functions.reset();
+    return libraryError(missing, LibraryCode::DriverTooOld);
+  }
+  return {};
+}
+
 Instance::~Instance() {
-  if(!m_functions || inForkedChild())
+  if(!m_functions || m_borrowed || inForkedChild())
     return;
   const std::lock_guard lock{loaderMutex()};
   m_functions->destroyInstance(m_handle, nullptr);

@@ -47,10 +47,13 @@ Result<void> checkRdma(const Gpu&) noexcept;
 /// looked up.
 std::mutex& loaderMutex() noexcept;
 
-/// A VkInstance of the library's own, without layers or extensions.
+/// A VkInstance.
 class Instance {
 public:
+  /// One of the library's own, without layers or extensions.
   static Result<std::shared_ptr<const Instance>> create();
+  /// The caller's, for Vulkan 1.1 or later, which outlives this.
+  static Result<std::shared_ptr<const Instance>> borrow(VkInstance);
   ~Instance();
   Instance(Instance&&) = delete;
 
@@ -61,16 +64,27 @@ public:
   Result<std::vector<Gpu>> list() const;
 
 private:
-  Instance() noexcept = default;
+  explicit Instance(bool borrowed) noexcept : m_borrowed(borrowed) {}
+  /// Looks the functions up. loaderMutex() is held.
+  Result<void> load(const api::LoaderFunctions&) noexcept;
   Result<Gpu> describe(VkPhysicalDevice, std::int32_t ordinal) const;
 
   VkInstance m_handle{};
+  bool m_borrowed;
   std::optional<api::InstanceFunctions> m_functions;
 };
 
 /// The GPU that the config names; else, of those whose memory peers reach, the one that shares most of the
 /// peer's way, or the first. `root` replaces "/".
 Result<Gpu> chooseGpu(const std::vector<Gpu>&, const RdmaGpuBufferConfig&, const std::string& root = "");
+
+/// The GPU that each answer of the selector names, which must be one; nothing named: the first.
+Result<Gpu> namedGpu(const std::vector<Gpu>&, const GpuSelector&);
+
+/// What can be done with memory of such a handle type behind buffers of that usage.
+VkExternalMemoryFeatureFlags externalFeatures(const api::InstanceFunctions&, VkPhysicalDevice,
+                                              VkBufferUsageFlags,
+                                              VkExternalMemoryHandleTypeFlagBits) noexcept;
 
 /// How much of the heap is free to this process; empty where the driver does not tell.
 std::optional<std::uint64_t> freeHeapBytes(const Instance&, const Gpu&, std::uint32_t heap) noexcept;

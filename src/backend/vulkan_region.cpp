@@ -2,24 +2,15 @@
 #include <base/align.hpp>
 #include <base/library_error.hpp>
 #include <base/log.hpp>
-#include <base/mix.hpp>
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 namespace rdmagpu::backend::vulkan {
 namespace {
 
 constexpr const char* makeCall = "RdmaGpuBuffer::make";
-
-/// The words of those bytes as checksum() and poison() see them; the last one is filled up with zeros.
-template <class Word>
-void forEachWord(std::size_t bytes, std::uint64_t& index, Word word) {
-  for(std::size_t at = 0; at < bytes; at += sizeof(std::uint64_t), ++index)
-    word(at, std::min(sizeof(std::uint64_t), bytes - at));
-}
 
 } // namespace
 
@@ -30,10 +21,10 @@ RdmaHeap rdmaHeap(const LogicalDevice& device) noexcept {
   return {gpu.memory.memoryHeaps[heap].size, freeHeapBytes(device.instance(), gpu, heap)};
 }
 
-Result<RegionPtr> RdmaRegion::allocate(const std::shared_ptr<const Copier>& copier, const RdmaHeap& before,
+Result<RegionPtr> RdmaRegion::allocate(const SlotDevice& on, const RdmaHeap& before,
                                        const RegionRequest& request) {
   // The constructor is not make_shared's to call.
-  const std::shared_ptr<RdmaRegion> region{new RdmaRegion{copier, before, request}};
+  const std::shared_ptr<RdmaRegion> region{new RdmaRegion{on, before, request}};
   if(const auto acquired = region->acquire(); !acquired)
     return acquired.error();
   if(request.config.zeroFill) {
@@ -44,19 +35,21 @@ Result<RegionPtr> RdmaRegion::allocate(const std::shared_ptr<const Copier>& copi
 }
 
 Result<void> RdmaRegion::acquire() noexcept {
-  const LogicalDevice& device = m_copier->device();
+  const LogicalDevice& device = *m_on.device;
   VkExternalMemoryBufferCreateInfo external{};
   external.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO;
   external.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV;
-  auto buffer = createBuffer(device, m_bytes, slotUsage, &external);
+  auto buffer = createBuffer(device, m_bytes, m_on.usage, &external);
   if(!buffer)
     return buffer.error();
   m_buffer = *std::move(buffer);
+  copyBuffer(m_buffer.get());
 
   const VkMemoryRequirements requirements = requirementsOf(device, m_buffer.get());
   const std::uint32_t types = requirements.memoryTypeBits & rdmaTypes(device.gpu().memory);
   if(types == 0)
     return libraryError(makeCall, LibraryCode::VulkanNoRdmaMemory);
+  m_type = static_cast<std::uint32_t>(std::countr_zero(types));
   VkMemoryDedicatedAllocateInfo dedicated{};
   dedicated.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO;
   dedicated.buffer = m_buffer.get();
@@ -64,8 +57,7 @@ Result<void> RdmaRegion::acquire() noexcept {
   exported.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO;
   exported.pNext = &dedicated;
   exported.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV;
-  auto memory = allocateFor(device, m_buffer.get(), requirements,
-                            static_cast<std::uint32_t>(std::countr_zero(types)), &exported);
+  auto memory = allocateFor(device, m_buffer.get(), requirements, m_type, &exported);
   if(!memory) {
     Error error = memory.error();
     if(error.kind == Errc::OutOfMemory)
@@ -78,7 +70,7 @@ Result<void> RdmaRegion::acquire() noexcept {
 }
 
 Result<void> RdmaRegion::readAddress() noexcept {
-  const LogicalDevice& device = m_copier->device();
+  const LogicalDevice& device = *m_on.device;
   VkMemoryGetRemoteAddressInfoNV info{};
   info.sType = VK_STRUCTURE_TYPE_MEMORY_GET_REMOTE_ADDRESS_INFO_NV;
   info.memory = m_memory.get();
@@ -99,46 +91,8 @@ RdmaRegion::~RdmaRegion() {
     log(LogLevel::Failure, "slots could not be scrubbed", cleared.error());
 }
 
-Result<void> RdmaRegion::upload(std::size_t offset, std::span<const std::byte> from) const {
-  return m_copier->upload(m_buffer.get(), offset, from);
-}
-
-Result<void> RdmaRegion::download(std::size_t offset, std::span<std::byte> to) const {
-  return m_copier->download(m_buffer.get(), offset, to);
-}
-
-Result<std::uint64_t> RdmaRegion::checksum(std::size_t offset, std::size_t bytes) const {
-  std::uint64_t sum = 0;
-  std::uint64_t index = 0;
-  const auto read = m_copier->read(m_buffer.get(), offset, bytes, [&](std::span<const std::byte> piece) {
-    forEachWord(piece.size(), index, [&](std::size_t at, std::size_t size) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, piece.data() + at, size);
-      sum += checksumTerm(word, index);
-    });
-  });
-  if(!read)
-    return read.error();
-  return checksumOf(sum, bytes);
-}
-
-Result<void> RdmaRegion::poison(std::size_t offset, std::size_t bytes, std::uint64_t seed) const {
-  const std::uint64_t key = poisonKey(seed);
-  std::uint64_t index = 0;
-  return m_copier->write(m_buffer.get(), offset, bytes, [&](std::span<std::byte> piece) {
-    forEachWord(piece.size(), index, [&](std::size_t at, std::size_t size) {
-      const std::uint64_t word = poisonWord(key, index);
-      std::memcpy(piece.data() + at, &word, size);
-    });
-  });
-}
-
-Result<void> RdmaRegion::clear(std::size_t offset, std::size_t bytes) const {
-  return m_copier->clear(m_buffer.get(), offset, bytes);
-}
-
 void RdmaRegion::describe(BufferFacts& facts) const {
-  const Gpu& gpu = m_copier->device().gpu();
+  const Gpu& gpu = m_on.device->gpu();
   facts.device = gpu.name;
   facts.pci = gpu.pci;
   const auto aligned = std::size_t{1} << std::countr_zero(reinterpret_cast<std::uintptr_t>(m_address));

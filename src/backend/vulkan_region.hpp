@@ -1,6 +1,6 @@
 #pragma once
-#include <backend/backend.hpp>
-#include <backend/vulkan_copier.hpp>
+#include <backend/vulkan_buffer_region.hpp>
+#include <backend/vulkan_select.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -19,11 +19,10 @@ struct RdmaHeap {
 RdmaHeap rdmaHeap(const LogicalDevice&) noexcept;
 
 /// One slot: a buffer, and an allocation of its own with a remote address.
-class RdmaRegion final : public Region {
+class RdmaRegion final : public BufferRegion {
 public:
   /// `before`: the heap before the first slot of the buffer was allocated.
-  static Result<RegionPtr> allocate(const std::shared_ptr<const Copier>&, const RdmaHeap& before,
-                                    const RegionRequest&);
+  static Result<RegionPtr> allocate(const SlotDevice&, const RdmaHeap& before, const RegionRequest&);
   ~RdmaRegion() override;
   RdmaRegion(RdmaRegion&&) = delete;
 
@@ -33,29 +32,28 @@ public:
   void* opaque() const noexcept override { return m_buffer.get(); }
   Handoff handoff(std::size_t offset) const noexcept override { return VulkanRemoteAddress{address(offset)}; }
 
-  Result<void> upload(std::size_t offset, std::span<const std::byte> from) const override;
-  Result<void> download(std::size_t offset, std::span<std::byte> to) const override;
-  Result<std::uint64_t> checksum(std::size_t offset, std::size_t bytes) const override;
-  Result<void> poison(std::size_t offset, std::size_t bytes, std::uint64_t seed) const override;
-  Result<void> clear(std::size_t offset, std::size_t bytes) const override;
+  std::optional<VulkanBuffer> vulkanBuffer(std::size_t offset) const noexcept override {
+    return VulkanBuffer{m_on.device->handle(), m_buffer.get(), m_memory.get(), offset, 0, m_type};
+  }
   void describe(BufferFacts&) const override;
 
 private:
-  RdmaRegion(std::shared_ptr<const Copier> copier, const RdmaHeap& before,
-             const RegionRequest& request) noexcept
-      : m_copier(std::move(copier)),
+  RdmaRegion(const SlotDevice& on, const RdmaHeap& before, const RegionRequest& request) noexcept
+      : BufferRegion(on.copier),
+        m_on(on),
         m_before(before),
         m_bytes(request.bytes),
         m_scrub(request.config.scrubOnDestroy) {}
   Result<void> acquire() noexcept;
   Result<void> readAddress() noexcept;
 
-  std::shared_ptr<const Copier> m_copier;
+  SlotDevice m_on;
   RdmaHeap m_before;
   std::uint64_t m_bytes;
   std::uint64_t m_committed{};
   OwnedMemory m_memory; ///< Freed after the buffer.
   OwnedBuffer m_buffer;
+  std::uint32_t m_type{};
   void* m_address{};
   bool m_scrub;
 };

@@ -25,6 +25,9 @@ struct Row {
   Row{Origin::origin, call, code, codeName, finding, {__VA_ARGS__}},
 constexpr Row rows[] = {
 #include <base/hints.def>
+#ifdef _WIN32
+#include <base/hints_windows.def>
+#endif
 };
 #undef RDMAGPU_HINT
 

@@ -55,7 +55,9 @@ rdmagpu_facts toC(const BufferFacts& facts) noexcept {
           .memfd = facts.memfd ? 1U : 0U,
           .writes_need_flush = facts.writesNeedFlush ? 1U : 0U,
           .p2pmem_bytes = facts.p2pmemBytes,
-          .p2pmem_free_bytes = facts.p2pmemFreeBytes};
+          .p2pmem_free_bytes = facts.p2pmemFreeBytes,
+          .writes_ordered_for_all = static_cast<int32_t>(facts.writesOrderedForAll),
+          .reserved = 0};
 }
 
 } // namespace rdmagpu::capi

@@ -7,6 +7,7 @@
 #include <rdmagpu/c/copy_queue.h>
 #include <rdmagpu/c/cuda.h>
 #include <rdmagpu/c/dma_buf.h>
+#include <rdmagpu/c/doctor.h>
 #include <rdmagpu/c/frame_proof.h>
 #include <rdmagpu/c/inspect.h>
 #include <rdmagpu/c/registrar.h>
@@ -18,6 +19,7 @@
 #include <rdmagpu/copy_queue.hpp>
 #include <rdmagpu/cuda_completions.hpp>
 #include <rdmagpu/dma_buf.hpp>
+#include <rdmagpu/doctor.hpp>
 #include <rdmagpu/frame_proof.hpp>
 #include <rdmagpu/inspect.hpp>
 #include <rdmagpu/peers/registrar.hpp>
@@ -118,6 +120,12 @@ struct rdmagpu_copy_queue {
 };
 struct rdmagpu_memory {
   rdmagpu::MemoryFacts value;
+};
+struct rdmagpu_diagnosis {
+  rdmagpu::DoctorReport value;
+};
+struct rdmagpu_explanations {
+  std::vector<rdmagpu::Explanation> value;
 };
 struct rdmagpu_software_peer {
   explicit rdmagpu_software_peer(rdmagpu::SoftwarePeer made) noexcept : value(std::move(made)) {}

@@ -78,6 +78,17 @@ int rdmagpu_verbs_device_open(const char* name, rdmagpu_verbs_device** device, r
 
 void rdmagpu_verbs_device_destroy(rdmagpu_verbs_device* device) { delete device; }
 
+int rdmagpu_verbs_device_pci(const rdmagpu_verbs_device* device, rdmagpu_pci_address* pci,
+                             rdmagpu_error* error) {
+  constexpr const char* call = "rdmagpu_verbs_device_pci";
+  return capi::run(call, error, [&]() -> Result<void> {
+    if(const auto given = capi::checkPointers(call, device, pci); !given)
+      return given;
+    *pci = capi::toC(device->value.pci());
+    return {};
+  });
+}
+
 struct ibv_pd* rdmagpu_verbs_device_domain(const rdmagpu_verbs_device* device) {
   return device ? device->value.domain() : nullptr;
 }

@@ -7,7 +7,6 @@
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -42,12 +41,6 @@ void* addressFor(const Handoff& handoff) noexcept {
   return nullptr;
 }
 
-/// With what the kernel answers to memory that the device does not reach.
-bool isAnswerToMemory(const Error& error) noexcept {
-  return error.origin == Origin::Os && (error.code == EFAULT || error.code == EINVAL ||
-                                        error.code == EREMOTEIO || error.code == EOPNOTSUPP);
-}
-
 } // namespace
 
 struct BlockPeer::Impl {
@@ -77,7 +70,7 @@ Result<void> BlockPeer::Impl::check(const char* call, std::uint32_t slot, std::s
 }
 
 Error BlockPeer::Impl::refused(Error error, std::uint32_t slot) const noexcept {
-  if(!slots[slot].host && isAnswerToMemory(error))
+  if(!slots[slot].host && os::isAnswerToMemory(error))
     error.kind = Errc::Unsupported;
   error.slot = static_cast<std::int32_t>(slot);
   error.pci = file.pci();

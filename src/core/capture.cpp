@@ -183,7 +183,10 @@ bool Capture::publish(std::uint32_t slot, Frame frame, Begun& begun) {
   auto copy = write(begun.frame, takenFor(m_job, begun.frame, slot, frame.size()), 0, frame.first(written));
   if(!copy)
     return finish(copy);
-  begun.copy = *std::move(copy);
+  if(!m_job.slotNow)
+    begun.copy = *std::move(copy);
+  else if(!finish(copy)) // only of a frame that is there can publish() say that it must be written again
+    return false;
   const RingStatus status = m_ring.publish(slot, now(), frame.size(), begun.copy.completion());
   if(status == RingStatus::Faulty)
     return m_job.slotNow ? askFor(slot) && publish(slot, frame, begun)

@@ -4,6 +4,7 @@
 #include <base/library_error.hpp>
 #include <os/host_pages.hpp>
 #include <os/memory_map.hpp>
+#include <os/process.hpp>
 #include <rdmagpu/inspect.hpp>
 
 #include <algorithm>
@@ -70,7 +71,8 @@ void judge(MemoryFacts& facts) {
   case MemoryKind::Private:
   case MemoryKind::PrivateFile:
     facts.peerUsable = facts.writable ? Answer::Yes : Answer::No;
-    facts.why = facts.writable
+    facts.why = facts.writable && !os::forks ? "ordinary pages can be pinned and written"
+                : facts.writable
                     ? "ordinary pages can be pinned, but a fork with a write to them separates this process "
                       "from what the peer uses: MADV_DONTFORK, or shared memory, avoids that"
                     : "a peer needs writable pages: pinning a private read-only mapping would copy it";
@@ -136,7 +138,7 @@ Result<MemoryFacts> look(std::uintptr_t begin, std::uintptr_t end) {
       facts.kind = MemoryKind::Mixed;
     facts.readable = facts.readable && entry.readable;
     facts.writable = facts.writable && entry.writable;
-    facts.copiedOnFork = facts.copiedOnFork || !entry.shared;
+    facts.copiedOnFork = facts.copiedOnFork || (os::forks && !entry.shared);
     facts.pageBytes = std::min(facts.pageBytes, entry.pageBytes);
     const std::size_t page = std::max<std::size_t>(entry.pageBytes, 1);
     const std::uintptr_t from = std::max(entry.begin, begin / page * page);

@@ -88,6 +88,15 @@ Handoff RdmaGpuBuffer::handoff(std::size_t slot) const noexcept {
   return m_state->regionOf(slot)->handoff(m_state->offsetInRegion(slot));
 }
 
+std::optional<VulkanBuffer> RdmaGpuBuffer::vulkanBuffer(std::size_t slot) const noexcept {
+  if(slot >= slotCount())
+    return std::nullopt;
+  auto found = m_state->regionOf(slot)->vulkanBuffer(m_state->offsetInRegion(slot));
+  if(found)
+    found->size = m_state->layout.stride;
+  return found;
+}
+
 const BufferFacts& RdmaGpuBuffer::facts() const noexcept {
   static const BufferFacts nothing;
   return m_state ? m_state->facts : nothing;

@@ -1,9 +1,12 @@
 #include <base/library_error.hpp>
 #include <doctor/findings.hpp>
+#include <doctor/steps.hpp>
+#include <os/tree.hpp>
 #include <rdmagpu/doctor.hpp>
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 namespace rdmagpu {
 namespace doctor {
@@ -67,15 +70,16 @@ std::string driverText(const NvidiaDriver& driver) {
   return driver.version.empty() ? "" : driver.version + (driver.open ? " (open)" : " (proprietary)");
 }
 
-DoctorReport examine(const Machine& machine) {
-  Findings findings;
-  for(const auto check : {checkPlatform, checkGpus, checkNvidia, checkKernel, checkIommu, checkTopology,
-                          checkCards, checkRdma, checkProcess})
+DoctorReport examine(const Machine& machine, std::vector<DoctorStep> steps) {
+  Findings findings{std::move(steps)};
+  for(const auto check : {checkSteps, checkPlatform, checkGpus, checkNvidia, checkKernel, checkIommu,
+                          checkTopology, checkCards, checkRdma, checkProcess})
     check(machine, findings);
   DoctorReport report{.verdict = Verdict::Blocked,
                       .kernel = machine.kernel.release,
                       .driver = driverText(machine.nvidia),
-                      .findings = findings.told,
+                      .findings = worthTelling(machine, findings),
+                      .steps = findings.steps,
                       .pairs = judge(machine, findings),
                       .devices = devicesOf(machine),
                       .rootWouldAdd = whatRootWouldAdd(machine)};
@@ -90,12 +94,17 @@ DoctorReport examine(const Machine& machine) {
 } // namespace doctor
 
 Result<DoctorReport> diagnose(const DoctorOptions& options) try {
+  if(!os::isToldInFiles)
+    return libraryError(doctor::call, LibraryCode::PlatformLacks);
   doctor::Machine machine(options.root);
   if(!doctor::narrow(machine.gpus, options.gpu))
     return libraryError(doctor::call, LibraryCode::NoSuchGpu);
   if(!doctor::narrow(machine.peers, options.peer))
     return libraryError(doctor::call, LibraryCode::NoSuchPeer);
-  return doctor::examine(machine);
+  auto steps = doctor::stepsOf(machine, options);
+  if(!steps)
+    return steps.error();
+  return doctor::examine(machine, *std::move(steps));
 } catch(const std::bad_alloc&) {
   return libraryError(doctor::call, LibraryCode::OutOfMemory);
 }

@@ -14,8 +14,8 @@ constexpr std::uint8_t peerMemory = bit(Route::PeerMemory);
 constexpr std::uint8_t nvidiaP2p = bit(Route::NvidiaP2p);
 constexpr std::uint8_t gpuRoutes = dmaBuf | peerMemory | nvidiaP2p;
 
-#define RDMAGPU_CHECK(id, severity, routes, verdict, title, fix, risk)                                       \
-  Check{id, Severity::severity, routes, Verdict::verdict, title, fix, risk},
+#define RDMAGPU_CHECK(id, severity, routes, verdict, settledBy, title, fix, risk)                            \
+  Check{id, Severity::severity, routes, Verdict::verdict, SettledBy::settledBy, title, fix, risk},
 constexpr Check checks[] = {
 #include <doctor/checks.def>
 };

@@ -1,7 +1,9 @@
 #include <doctor/findings.hpp>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace rdmagpu::doctor {
@@ -11,12 +13,30 @@ bool concerns(const Subject& subject, const std::string& gpu, const std::string&
   return (subject.gpu.empty() || subject.gpu == gpu) && (subject.peer.empty() || subject.peer == peer);
 }
 
+bool counts(const Findings& findings, const Found& found, const std::string& gpu, const std::string& peer,
+            Route route) noexcept {
+  return (found.check->routes & bit(route)) != 0 && concerns(found.subject, gpu, peer) &&
+         (!found.subject.route || found.subject.route == route) &&
+         !isSettled(findings, *found.check, gpu, peer, route);
+}
+
+/// Whether a device has moved bytes by that route in both directions, and all arrived.
+bool isProven(const Findings& findings, const PairVerdict& pair) noexcept {
+  const auto went = [&](StepKind kind) {
+    return std::any_of(findings.steps.begin(), findings.steps.end(), [&](const DoctorStep& step) {
+      return step.kind == kind && step.result == Answer::Yes && step.by == Agent::Device &&
+             step.gpu == pair.gpu && step.peer == pair.peer && step.route == pair.route;
+    });
+  };
+  return went(StepKind::Write) && went(StepKind::Read);
+}
+
 PairVerdict judgeRoute(const Gpu& gpu, const std::string& peer, Distance distance, Route route,
                        const Findings& findings) {
   PairVerdict pair{.gpu = gpu.device.id, .peer = peer, .route = route, .distance = distance};
   std::vector<const Check*> deciding;
   for(const Found& found : findings.found) {
-    if((found.check->routes & bit(route)) != 0 && concerns(found.subject, gpu.device.id, peer))
+    if(counts(findings, found, gpu.device.id, peer, route))
       deciding.push_back(found.check);
   }
   std::stable_sort(deciding.begin(), deciding.end(),
@@ -26,7 +46,17 @@ PairVerdict judgeRoute(const Gpu& gpu, const std::string& peer, Distance distanc
     if(std::find(pair.because.begin(), pair.because.end(), check->id) == pair.because.end())
       pair.because.push_back(check->id);
   }
+  pair.tried = deciding.empty() ? isProven(findings, pair)
+                                : std::string_view{deciding.front()->id}.starts_with("tried-");
   return pair;
+}
+
+/// Whether that peer has accepted memory of that GPU by that route.
+bool hasRegistered(const Findings& findings, const Gpu& gpu, const MachinePeer& peer, Route route) noexcept {
+  return std::any_of(findings.steps.begin(), findings.steps.end(), [&](const DoctorStep& step) {
+    return step.kind == StepKind::Registration && step.result == Answer::Yes && step.gpu == gpu.device.id &&
+           step.peer == peer.device.id && step.route == route;
+  });
 }
 
 bool hasPeerMemory(const Machine& machine, const Gpu& gpu) {
@@ -42,7 +72,8 @@ std::vector<Route> routesOf(const Machine& machine, const Gpu& gpu, const Machin
     return isNvidia(gpu) ? std::vector{Route::DmaBuf, Route::NvidiaP2p} : std::vector{Route::DmaBuf};
   if(peer->device.role == MachineRole::Nic) {
     const Verdict dmaBuf = verdictOn(findings, gpu.device.id, peer->device.id, Route::DmaBuf);
-    if(hasPeerMemory(machine, gpu) || dmaBuf >= Verdict::Staged)
+    if(hasPeerMemory(machine, gpu) || dmaBuf >= Verdict::Staged ||
+       hasRegistered(findings, gpu, *peer, Route::PeerMemory))
       return {Route::DmaBuf, Route::PeerMemory};
     return {Route::DmaBuf};
   }
@@ -72,13 +103,44 @@ void judgePair(const Machine& machine, const Gpu& gpu, const MachinePeer* peer, 
                      .distance = far});
 }
 
+/// Whether of a GPU and a peer some way that the finding speaks of was tried, and is as it should be.
+bool isSettledFor(const Findings& findings, const Found& found, const std::string& gpu,
+                  const std::string& peer) noexcept {
+  constexpr std::array routes{Route::DmaBuf, Route::PeerMemory, Route::NvidiaP2p};
+  return !concerns(found.subject, gpu, peer) || std::any_of(routes.begin(), routes.end(), [&](Route route) {
+    return (found.check->routes & bit(route)) != 0 && isSettled(findings, *found.check, gpu, peer, route);
+  });
+}
+
+bool isSettledForAll(const Machine& machine, const Findings& findings, const Found& found) {
+  for(const Gpu& gpu : machine.gpus) {
+    for(const MachinePeer& peer : machine.peers) {
+      if(!isSettledFor(findings, found, gpu.device.id, peer.device.id))
+        return false;
+    }
+    if(machine.peers.empty() && !isSettledFor(findings, found, gpu.device.id, {}))
+      return false;
+  }
+  return !machine.gpus.empty();
+}
+
 } // namespace
+
+std::vector<Finding> worthTelling(const Machine& machine, const Findings& findings) {
+  std::vector<Finding> told;
+  for(std::size_t i = 0; i < findings.found.size(); ++i) {
+    const Found& found = findings.found[i];
+    if(found.subject.told && !isSettledForAll(machine, findings, found))
+      told.push_back(findings.told[i]);
+  }
+  return told;
+}
 
 Verdict verdictOn(const Findings& findings, const std::string& gpu, const std::string& peer,
                   Route route) noexcept {
   Verdict verdict = Verdict::Direct;
   for(const Found& found : findings.found) {
-    if((found.check->routes & bit(route)) != 0 && concerns(found.subject, gpu, peer))
+    if(counts(findings, found, gpu, peer, route))
       verdict = std::max(verdict, found.check->verdict);
   }
   return verdict;

@@ -78,4 +78,28 @@ const char* name(MachineRole role) noexcept {
   return "?";
 }
 
+const char* name(StepKind kind) noexcept {
+  switch(kind) {
+  case StepKind::DriverLibrary:
+    return "driver-library";
+  case StepKind::Device:
+    return "device";
+  case StepKind::Attributes:
+    return "attributes";
+  case StepKind::Allocation:
+    return "allocation";
+  case StepKind::Reach:
+    return "reach";
+  case StepKind::Export:
+    return "export";
+  case StepKind::Registration:
+    return "registration";
+  case StepKind::Write:
+    return "write";
+  case StepKind::Read:
+    return "read";
+  }
+  return "?";
+}
+
 } // namespace rdmagpu

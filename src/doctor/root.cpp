@@ -50,7 +50,7 @@ std::vector<std::string> Root::names(const std::string& path) const {
 std::string Root::link(const std::string& path) const { return os::linkTarget(m_prefix + path); }
 
 std::string Root::linkName(const std::string& path) const {
-  return std::filesystem::path{link(path)}.filename();
+  return std::filesystem::path{link(path)}.filename().string();
 }
 
 bool Root::has(const std::string& path) const {

@@ -87,7 +87,7 @@ enum class EventFlags : std::uint32_t { DisableTiming = 2 };
 enum class HostRegisterFlags : std::uint32_t { Portable = 1 }; ///< For every context.
 enum class HostAllocFlags : std::uint32_t { DeviceMap = 2 };   ///< The GPU's kernels reach it.
 enum class FlushTarget : std::uint32_t { CurrentContext = 0 };
-enum class FlushScope : std::uint32_t { ToOwner = 100 };
+enum class FlushScope : std::uint32_t { ToOwner = 100, ToAllDevices = 200 };
 
 /// CU_STREAM_LEGACY, which null means too, and CU_STREAM_PER_THREAD: handles that stand for default streams.
 inline constexpr std::uintptr_t legacyStream = 1;
@@ -98,6 +98,8 @@ inline constexpr unsigned long long dmaBufMappingTypePcie = 1;
 
 /// From this value of GpuDirectRdmaWritesOrdering on, the owner sees a peer's writes without a flush.
 inline constexpr int orderedForOwner = 100;
+/// And from this one on every other GPU does.
+inline constexpr int orderedForAllDevices = 200;
 
 struct Location {
   LocationType type{LocationType::Device};

@@ -45,7 +45,8 @@ Result<void> Link::connectPairs() {
 /// While the client fills and compares slots.
 Result<void> Link::await(std::span<std::byte> bytes) const {
   constexpr int patience = 30;
-  return os::receiveAll(m_socket.get(), bytes, patience * m_options.timeout);
+  constexpr std::chrono::milliseconds most = std::chrono::hours{24};
+  return os::receiveAll(m_socket.get(), bytes, patience * std::min(m_options.timeout, most));
 }
 
 } // namespace rdmagpu::net

@@ -5,6 +5,7 @@
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 #include <rdmagpu/verbs_remote.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -43,7 +44,7 @@ public:
       std::array<std::byte, net::requestBytes> message{};
       if(const auto got = m_link.await(message); !got)
         return got.error();
-      const auto request = net::decodeRequest(message, m_link.maxMessage());
+      const auto request = net::decodeRequest(message, limit());
       if(!request)
         return request.error();
       if(request->ask == net::Ask::End)
@@ -55,6 +56,11 @@ public:
   }
 
 private:
+  /// New queue pairs may agree on more than the memory was made for.
+  std::uint32_t limit() const noexcept {
+    return static_cast<std::uint32_t>(
+        std::min<std::size_t>(m_link.maxMessage(), m_memory.facts().frameBytes));
+  }
   std::span<std::byte> own(std::uint32_t bytes) const {
     return {static_cast<std::byte*>(cpuAddress(m_memory.handoff(0))), bytes};
   }

@@ -40,6 +40,9 @@ private:
   std::optional<PciAddress> m_pci;
 };
 
+/// Whether it is what the system answers to memory that the device does not reach.
+bool isAnswerToMemory(const Error&) noexcept;
+
 /// The PCI device behind a block device of those numbers, as the kernel tells it.
 std::optional<PciAddress> pciOfBlock(unsigned major, unsigned minor, const std::string& root = "");
 

@@ -106,4 +106,9 @@ Result<void> BlockFile::write(std::uint64_t offset, const void* from, std::size_
   return moveAll(call::writeDirect, m_fd.get(), static_cast<const std::byte*>(from), bytes, offset);
 }
 
+bool isAnswerToMemory(const Error& error) noexcept {
+  return error.origin == Origin::Os && (error.code == EFAULT || error.code == EINVAL ||
+                                        error.code == EREMOTEIO || error.code == EOPNOTSUPP);
+}
+
 } // namespace rdmagpu::os

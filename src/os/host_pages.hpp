@@ -38,7 +38,7 @@ public:
 
 private:
   static Result<HostPages> acquire(const HostPagesRequest&, Mapping::Pages);
-  Result<void> open(std::size_t bytes, Mapping::Pages, bool forbidMemfd);
+  Result<void> open(const HostPagesRequest&, std::size_t bytes, Mapping::Pages);
   Result<void> bind(const HostPagesRequest&);
   Result<void> settle(PageLock);
 

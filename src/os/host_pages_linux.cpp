@@ -41,8 +41,8 @@ std::uint64_t memlockLimit() noexcept {
 
 std::size_t pageBytes() noexcept { return static_cast<std::size_t>(getpagesize()); }
 
-Result<void> HostPages::open(std::size_t bytes, Mapping::Pages pages, bool forbidMemfd) {
-  if(!forbidMemfd) {
+Result<void> HostPages::open(const HostPagesRequest& request, std::size_t bytes, Mapping::Pages pages) {
+  if(!request.options.forbidMemfd) {
     auto fd = makeMemfd(bytes, pages);
     if(fd)
       m_fd = *std::move(fd);
@@ -110,25 +110,13 @@ Result<HostPages> HostPages::acquire(const HostPagesRequest& request, Mapping::P
   if(!bytes)
     return libraryError("mmap", LibraryCode::SizeOverflow, request.bytes);
   HostPages memory;
-  if(const auto opened = memory.open(*bytes, pages, request.options.forbidMemfd); !opened)
+  if(const auto opened = memory.open(request, *bytes, pages); !opened)
     return opened.error();
   if(const auto bound = memory.bind(request); !bound)
     return bound.error();
   if(const auto settled = memory.settle(request.options.lock); !settled)
     return settled.error();
   return memory;
-}
-
-Result<HostPages> HostPages::allocate(const HostPagesRequest& request) {
-  if(request.options.hugePages == HugePages::Off)
-    return acquire(request, Mapping::Pages::Normal);
-  auto huge = acquire(request, Mapping::Pages::Huge);
-  if(huge || request.options.hugePages == HugePages::Require)
-    return huge;
-  auto normal = acquire(request, Mapping::Pages::Normal);
-  if(normal)
-    normal->m_tolerated.insert(normal->m_tolerated.begin(), huge.error());
-  return normal;
 }
 
 Result<HostPages> HostPages::adopt(Fd fd, std::size_t bytes, PageLock lock) {

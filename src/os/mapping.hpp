@@ -14,7 +14,9 @@ public:
   /// Maps `bytes` of `fd` (-1: anonymous memory) for reading and writing, shared, at a multiple of
   /// `alignment`, a power of two. Shared also when anonymous: private pages are copied on write
   /// after a fork, and a peer that has pinned the old ones would go on using those.
-  static Result<Mapping> make(int fd, std::size_t bytes, std::size_t alignment, Pages);
+  /// `node`: where its pages should be, of which Windows wants to hear now, and Linux by setNode() later; -1:
+  /// anywhere.
+  static Result<Mapping> make(int fd, std::size_t bytes, std::size_t alignment, Pages, int node = -1);
   Mapping() noexcept = default;
   ~Mapping();
   Mapping(Mapping&&) noexcept;

@@ -4,11 +4,9 @@
 #include <os/calls_linux.hpp>
 #include <os/mapping.hpp>
 
-#include <utility>
-
 namespace rdmagpu::os {
 
-Result<Mapping> Mapping::make(int fd, std::size_t bytes, std::size_t alignment, Pages pages) {
+Result<Mapping> Mapping::make(int fd, std::size_t bytes, std::size_t alignment, Pages pages, int) {
   const auto reservedBytes = checkedAdd(bytes, alignment);
   if(!reservedBytes)
     return libraryError("mmap", LibraryCode::SizeOverflow, bytes);
@@ -36,20 +34,6 @@ Result<Mapping> Mapping::make(int fd, std::size_t bytes, std::size_t alignment, 
 Mapping::~Mapping() {
   if(m_reserved && call::munmap(m_reserved, m_reservedBytes) != 0)
     log(LogLevel::Failure, "host memory could not be unmapped", call::munmap.refusal(m_reservedBytes));
-}
-
-Mapping::Mapping(Mapping&& other) noexcept
-    : m_reserved(std::exchange(other.m_reserved, nullptr)),
-      m_reservedBytes(std::exchange(other.m_reservedBytes, 0)),
-      m_data(std::exchange(other.m_data, nullptr)),
-      m_bytes(std::exchange(other.m_bytes, 0)) {}
-
-Mapping& Mapping::operator=(Mapping&& other) noexcept {
-  std::swap(m_reserved, other.m_reserved);
-  std::swap(m_reservedBytes, other.m_reservedBytes);
-  std::swap(m_data, other.m_data);
-  std::swap(m_bytes, other.m_bytes);
-  return *this;
 }
 
 } // namespace rdmagpu::os

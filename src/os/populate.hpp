@@ -10,4 +10,7 @@ namespace rdmagpu::os {
 /// On failure some pages may be present.
 Result<void> populate(std::byte* data, std::size_t bytes);
 
+/// A part of it, on this thread.
+Result<void> populatePart(std::byte* data, std::size_t bytes) noexcept;
+
 } // namespace rdmagpu::os

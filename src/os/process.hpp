@@ -5,6 +5,13 @@
 
 namespace rdmagpu::os {
 
+/// Whether a process can have a forked child at all.
+#ifdef _WIN32
+inline constexpr bool forks = false;
+#else
+inline constexpr bool forks = true;
+#endif
+
 /// A number that stays the same in one process and is another in each forked child, so that
 /// an owner can tell whether what it holds is its own. Must have succeeded once before currentProcess().
 RDMAGPU_API Result<std::uint64_t> identifyProcess() noexcept;

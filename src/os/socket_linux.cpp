@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 
 namespace rdmagpu::os {
@@ -30,17 +31,24 @@ Result<Addresses> resolve(const std::string& host, std::uint16_t port, int flags
   return Addresses{found};
 }
 
+/// Of a limit that the clock cannot count to, a year.
+Clock::time_point in(Milliseconds limit) noexcept {
+  return Clock::now() + std::min<Milliseconds>(limit, std::chrono::hours{24 * 365});
+}
+
 /// Until the socket is ready for that, or there is an error to fetch from it.
 Result<void> await(const char* call, int socket, short events, Clock::time_point until) {
   for(;;) {
     const auto left = std::chrono::ceil<Milliseconds>(until - Clock::now()).count();
     pollfd waiting{.fd = socket, .events = events, .revents = 0};
-    const int ready = call::poll(&waiting, nfds_t{1}, static_cast<int>(std::max<std::int64_t>(left, 0)));
+    constexpr std::int64_t most = std::numeric_limits<int>::max();
+    const auto wait = static_cast<int>(std::clamp<std::int64_t>(left, 0, most));
+    const int ready = call::poll(&waiting, nfds_t{1}, wait);
     if(ready > 0)
       return {};
-    if(ready == 0)
+    if(ready == 0 && left <= most)
       return error(call, ETIMEDOUT);
-    if(errno != EINTR)
+    if(ready < 0 && errno != EINTR)
       return call::poll.refusal();
   }
 }
@@ -103,7 +111,7 @@ Result<Fd> connectTo(const std::string& host, std::uint16_t port, Milliseconds l
   std::int64_t left = 0; // addresses
   for(const addrinfo* one = addresses->get(); one; one = one->ai_next)
     ++left;
-  const auto until = Clock::now() + limit;
+  const auto until = in(limit);
   Result<Fd> tried = libraryError("getaddrinfo", LibraryCode::HostUnknown);
   for(const addrinfo* one = addresses->get(); one; one = one->ai_next) {
     // Its share of the time: one that nobody answers from leaves the others theirs.
@@ -159,7 +167,7 @@ Result<Fd> acceptOne(int listener) {
 }
 
 Result<void> sendAll(int socket, std::span<const std::byte> bytes, Milliseconds limit) {
-  const auto until = Clock::now() + limit;
+  const auto until = in(limit);
   while(!bytes.empty()) {
     const ssize_t sent = call::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if(sent >= 0) {
@@ -175,7 +183,7 @@ Result<void> sendAll(int socket, std::span<const std::byte> bytes, Milliseconds 
 }
 
 Result<void> receiveAll(int socket, std::span<std::byte> bytes, Milliseconds limit) {
-  const auto until = Clock::now() + limit;
+  const auto until = in(limit);
   while(!bytes.empty()) {
     const ssize_t got = call::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT);
     if(got == 0)
@@ -208,8 +216,6 @@ Result<SocketAddress> otherAddress(int socket) {
   return addressOf(address);
 }
 
-Result<void> awaitInput(int fd, Milliseconds limit) {
-  return await("poll", fd, POLLIN, Clock::now() + limit);
-}
+Result<void> awaitInput(int fd, Milliseconds limit) { return await("poll", fd, POLLIN, in(limit)); }
 
 } // namespace rdmagpu::os

@@ -2,7 +2,6 @@
 #include <os/thread.hpp>
 
 #include <csignal>
-#include <system_error>
 #include <utility>
 
 namespace rdmagpu::os {
@@ -30,8 +29,12 @@ Result<std::thread> startThread(std::function<void()> body) {
   try {
     return std::thread{std::move(body)};
   } catch(const std::system_error& refused) {
-    return error("pthread_create", refused.code().value());
+    return threadRefused(refused);
   }
+}
+
+Error threadRefused(const std::system_error& refused) noexcept {
+  return error("pthread_create", refused.code().value());
 }
 
 } // namespace rdmagpu::os

@@ -7,6 +7,14 @@
 
 namespace rdmagpu::os {
 
+/// Whether the system tells of the machine in files, as Linux does in /proc and /sys. Their names, which hold
+/// ":", Windows does not even allow.
+#ifdef _WIN32
+inline constexpr bool isToldInFiles = false;
+#else
+inline constexpr bool isToldInFiles = true;
+#endif
+
 /// The first bytes of a regular file, `most` at the utmost. Waits for nobody, so that any tree can be read,
 /// also one that somebody else has made: anything but a regular file is EINVAL.
 Result<std::string> readSome(const std::string& path, std::size_t most);

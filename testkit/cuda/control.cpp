@@ -93,6 +93,7 @@ RDMAGPU_STANDIN_API void rdmagpu_standin_cuda_fail_call(int n) {
   state().callsUntilFailure = n;
   state().failedCall.clear();
   state().calls.clear();
+  state().flushedTo = 0;
 }
 
 /// The call that was made to fail; empty when none was.
@@ -171,4 +172,11 @@ RDMAGPU_STANDIN_API int rdmagpu_standin_cuda_unfinished() {
   for(const auto& [stream, work] : state().streams)
     all += work.unfinished;
   return all;
+}
+
+/// For whom a peer's writes were flushed last since rdmagpu_standin_cuda_fail_call: a
+/// CUflushGPUDirectRDMAWritesScope; 0: for nobody.
+RDMAGPU_STANDIN_API int rdmagpu_standin_cuda_flushed_to() {
+  const std::lock_guard lock{state().mutex};
+  return state().flushedTo;
 }

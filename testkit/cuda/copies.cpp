@@ -9,8 +9,6 @@ using rdmagpu::driver::cuda::FlushTarget;
 
 namespace {
 
-constexpr auto toAllDevices = static_cast<FlushScope>(200);
-
 Status checkCopy(DevicePtr address, std::size_t bytes, AccessFlags wanted) {
   if(const Status status = checkContext(); status != Status::Success)
     return status;
@@ -61,7 +59,9 @@ RDMAGPU_STANDIN_API Status cuFlushGPUDirectRDMAWrites(FlushTarget target, FlushS
     return call.refusal();
   if(const Status status = checkContext(); status != Status::Success)
     return status;
-  const bool good =
-      target == FlushTarget::CurrentContext && (scope == FlushScope::ToOwner || scope == toAllDevices);
-  return good ? Status::Success : Status::InvalidValue;
+  const bool known = scope == FlushScope::ToOwner || scope == FlushScope::ToAllDevices;
+  if(target != FlushTarget::CurrentContext || !known)
+    return Status::InvalidValue;
+  state().flushedTo = static_cast<int>(scope);
+  return Status::Success;
 }

@@ -131,6 +131,7 @@ struct State {
   std::map<DevicePtr, Plain> plain;
   int retained[deviceCount]{}; ///< How often each primary context is.
   int unfinished{};            ///< Writes to device memory, and kernels, that nobody has waited for.
+  int flushedTo{};             ///< The scope of the last flush; 0: none yet.
 
   std::map<Stream, Work> streams;
   std::map<Event, Record> events;

@@ -34,7 +34,8 @@ RDMAGPU_STANDIN_API Status nvmlDeviceGetMemoryInfo(Device, Memory* memory) {
 }
 
 RDMAGPU_STANDIN_API Status nvmlDeviceGetBAR1MemoryInfo(Device, Bar1Memory* bar1) {
-  *bar1 = {.total = profile.load()->bar1, .free = freeBar1};
+  const std::uint64_t total = profile.load()->bar1;
+  *bar1 = {.total = total, .free = freeBar1, .used = total - freeBar1};
   return answer();
 }
 

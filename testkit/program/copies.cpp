@@ -199,7 +199,7 @@ void flush(Session& s) {
   const auto target = static_cast<api::FlushTarget>(variant == "bad-target" ? 1 : 0);
   auto scope = api::FlushScope::ToOwner;
   if(variant == "all-devices")
-    scope = static_cast<api::FlushScope>(200);
+    scope = api::FlushScope::ToAllDevices;
   if(variant == "bad-scope")
     scope = s.random.of({static_cast<api::FlushScope>(0), static_cast<api::FlushScope>(101)});
   s.call({.function = "cuFlushGPUDirectRDMAWrites",

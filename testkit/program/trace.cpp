@@ -111,6 +111,10 @@ std::optional<Trace> readTrace(const std::string& path) {
   // A recording that was cut short ends inside an episode.
   if(!trace.episodes.empty() && trace.episodes.back().statuses.empty())
     trace.episodes.pop_back();
+  if(trace.episodes.empty()) { // nothing could differ from it
+    std::fprintf(stderr, "rdmagpu-testkit: %s holds no whole episode\n", path.c_str());
+    return {};
+  }
   return trace;
 }
 

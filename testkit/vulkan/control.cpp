@@ -89,3 +89,9 @@ RDMAGPU_STANDIN_API void rdmagpu_standin_vulkan_mode(const char* name) {
   const std::lock_guard lock{state().mutex};
   state().mode = name;
 }
+
+/// The VkBufferUsageFlags of the buffer whose memory peers reach that was made last.
+RDMAGPU_STANDIN_API unsigned rdmagpu_standin_vulkan_last_usage() {
+  const std::lock_guard lock{state().mutex};
+  return state().lastUsage;
+}

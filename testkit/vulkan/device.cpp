@@ -40,8 +40,11 @@ VKAPI_ATTR VkResult VKAPI_CALL createBuffer(VkDevice device, const VkBufferCreat
   VkBufferCreateInfo changed = *info;
   const auto* external = findIn<VkExternalMemoryBufferCreateInfo>(
       info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
-  if(external && (external->handleTypes & address) != 0)
+  if(external && (external->handleTypes & address) != 0) {
     changed.pNext = &host;
+    const std::lock_guard lock{state().mutex};
+    state().lastUsage = info->usage;
+  }
   const VkBufferCreateInfo* const asked = &changed;
   const VkResult result =
       pass<PFN_vkCreateBuffer>(device, "vkCreateBuffer", device, asked, callbacks, buffer);

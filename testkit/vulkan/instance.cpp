@@ -173,7 +173,8 @@ VKAPI_ATTR void VKAPI_CALL getExternalBuffer(VkPhysicalDevice device,
     instanceOf(device).getExternalBufferProperties(device, info, properties);
     return;
   }
-  const bool has = !isMode("no-extension") && !isMode("no-export");
+  const bool refused = isMode("no-vertex-export") && (info->usage & VK_BUFFER_USAGE_VERTEX_BUFFER_BIT) != 0;
+  const bool has = !isMode("no-extension") && !isMode("no-export") && !refused;
   properties->externalMemoryProperties = {};
   if(has)
     properties->externalMemoryProperties = {VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT, 0,

@@ -72,6 +72,7 @@ struct State {
   std::string failName;
   VkResult failResult{};
   std::string mode;
+  VkBufferUsageFlags lastUsage{}; ///< Of the last buffer whose memory peers reach.
 };
 State& state();
 

@@ -258,7 +258,9 @@ TEST(CudaAbi, ChoicesHaveTheHeadersValues) {
   EXPECT_VALUE(HostAllocFlags::DeviceMap, CU_MEMHOSTALLOC_DEVICEMAP);
   EXPECT_VALUE(FlushTarget::CurrentContext, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX);
   EXPECT_VALUE(FlushScope::ToOwner, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER);
+  EXPECT_VALUE(FlushScope::ToAllDevices, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES);
   EXPECT_VALUE(orderedForOwner, CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER);
+  EXPECT_VALUE(orderedForAllDevices, CU_GPU_DIRECT_RDMA_WRITES_ORDERING_ALL_DEVICES);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(CU_STREAM_LEGACY), legacyStream);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(CU_STREAM_PER_THREAD), perThreadStream);
 }

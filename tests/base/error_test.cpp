@@ -32,27 +32,11 @@ TEST(Error, LibraryMessageGivesTheRuleAndTheNumbers) {
   EXPECT_STREQ(e.codeName, "SlotOutOfRange");
 }
 
-TEST(Error, SystemMessageNamesTheCallAndTheCode) {
-  const Error e = os::error("mlock", ENOMEM, 33177600, 8388608);
-  EXPECT_THAT(e.message(), HasSubstr("mlock failed: ENOMEM (12, "));
-  EXPECT_THAT(e.message(), HasSubstr("asked 33177600, available 8388608"));
-  EXPECT_EQ(e.kind, Errc::OutOfMemory);
-  EXPECT_STREQ(e.finding, "memlock-limit");
-}
-
 TEST(Error, UnknownSystemCodeKeepsItsNumber) {
   const Error e = os::error("mlock", 4000);
   EXPECT_EQ(e.kind, Errc::Internal);
   EXPECT_STREQ(e.codeName, "");
   EXPECT_THAT(e.message(), HasSubstr("mlock failed: Os (4000"));
-}
-
-TEST(Error, KernelsOwnCodeHasAName) {
-  const Error e = os::error(Origin::Verbs, "ibv_reg_dmabuf_mr", 524);
-  EXPECT_EQ(e.kind, Errc::Unsupported);
-  EXPECT_EQ(e.origin, Origin::Verbs);
-  EXPECT_THAT(e.message(), HasSubstr("ibv_reg_dmabuf_mr failed: ENOTSUPP (524, "));
-  EXPECT_FALSE(e.hints().empty());
 }
 
 TEST(Error, MessageSaysWhichDeviceAndSlot) {
@@ -126,14 +110,6 @@ TEST(Error, EveryNameIsKnown) {
     EXPECT_THAT(name(static_cast<Origin>(o)), Not(HasSubstr("?")));
 }
 
-TEST(Hints, SpecialRowWinsOverTheGeneralOne) {
-  const auto special = os::error("memfd_create", EMFILE).hints();
-  const auto general = os::error("fcntl", EMFILE).hints();
-  ASSERT_FALSE(special.empty());
-  ASSERT_FALSE(general.empty());
-  EXPECT_GT(special.size(), general.size());
-}
-
 TEST(Hints, CodesOfAnotherOriginDoNotMatch) {
   Error e = os::error("mlock", ENOMEM);
   e.origin = Origin::Hip;
@@ -155,11 +131,13 @@ TEST(Hints, EveryRowIsReachableAndSaysSomething) {
       EXPECT_STREQ(e.codeName, hint.codeName);
       EXPECT_STREQ(e.finding, hint.finding);
     }
+#ifndef _WIN32
     if(hint.origin == Origin::Verbs && hint.code != Hint::anyCode) {
       const Error e = os::error(Origin::Verbs, hint.call, static_cast<int>(hint.code));
       EXPECT_STREQ(e.codeName, hint.codeName);
       EXPECT_STREQ(e.finding, hint.finding);
     }
+#endif
     if(hint.origin == Origin::Library) {
       const Error e = libraryError("x", static_cast<LibraryCode>(hint.code));
       EXPECT_STREQ(e.codeName, hint.codeName);

@@ -22,6 +22,8 @@ struct Destroy {
   void operator()(rdmagpu_memory* object) const noexcept { rdmagpu_memory_destroy(object); }
   void operator()(rdmagpu_ring* object) const noexcept { rdmagpu_ring_destroy(object); }
   void operator()(rdmagpu_copy_queue* object) const noexcept { rdmagpu_copy_queue_destroy(object); }
+  void operator()(rdmagpu_diagnosis* object) const noexcept { rdmagpu_diagnosis_destroy(object); }
+  void operator()(rdmagpu_explanations* object) const noexcept { rdmagpu_explanations_destroy(object); }
   void operator()(rdmagpu_report* object) const noexcept { rdmagpu_report_destroy(object); }
   void operator()(rdmagpu_backends* object) const noexcept { rdmagpu_backends_destroy(object); }
   void operator()(rdmagpu_frame_proof* object) const noexcept { rdmagpu_frame_proof_destroy(object); }

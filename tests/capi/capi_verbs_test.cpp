@@ -74,6 +74,13 @@ TEST_F(CapiVerbs, ADeviceIsOpenedByItsName) {
   ASSERT_EQ(rdmagpu_verbs_device_open("nic0", &made, nullptr), RDMAGPU_OK);
   const OwnedVerbs<rdmagpu_verbs_device> device{made};
   EXPECT_NE(rdmagpu_verbs_device_domain(made), nullptr);
+  rdmagpu_pci_address pci{.domain = 1, .bus = 1, .device = 1, .function = 1, .present = 1};
+  EXPECT_EQ(rdmagpu_verbs_device_pci(made, &pci, nullptr), RDMAGPU_OK);
+  EXPECT_EQ(pci.present, 0U); // no PCI device is behind the stand-in
+  EXPECT_STREQ(
+      failureOf([&](rdmagpu_error* e) { return rdmagpu_verbs_device_pci(made, nullptr, e); }).code_name,
+      "PointerNull");
+  EXPECT_EQ(rdmagpu_verbs_device_pci(nullptr, &pci, nullptr), RDMAGPU_INVALID_ARGUMENT);
   rdmagpu_verbs_device* none = nullptr;
   EXPECT_EQ(failureOf([&](rdmagpu_error* e) { return rdmagpu_verbs_device_open("nic9", &none, e); }).kind,
             RDMAGPU_NOT_FOUND);

@@ -64,6 +64,19 @@ int main(void) {
   rdmagpu_report_destroy(report);
   rdmagpu_buffer_destroy(buffer);
 
+  rdmagpu_diagnosis* diagnosis;
+  rdmagpu_diagnosis_facts machine = RDMAGPU_INIT(rdmagpu_diagnosis_facts);
+  if(rdmagpu_diagnose(NULL, &diagnosis, &error) != RDMAGPU_OK ||
+     rdmagpu_diagnosis_facts_of(diagnosis, &machine, &error) != RDMAGPU_OK)
+    return fail("diagnose", &error);
+  for(size_t i = 0; i < machine.finding_count; ++i) {
+    rdmagpu_finding finding = RDMAGPU_INIT(rdmagpu_finding);
+    if(!rdmagpu_diagnosis_finding(diagnosis, i, &finding))
+      return 1;
+    printf("%s: %s\n", rdmagpu_severity_name(finding.severity), finding.title);
+  }
+  rdmagpu_diagnosis_destroy(diagnosis);
+
   config.frame_bytes = 0;
   if(rdmagpu_buffer_create(&config, &buffer, &error) != RDMAGPU_INVALID_ARGUMENT || buffer)
     return 1;

@@ -90,5 +90,59 @@ TEST_F(CudaAccessOnStandin, GpusThatDoNotReachEachOtherAreRefused) {
   EXPECT_EQ(accessOf(1, buffer->slot(0)), none);
 }
 
+constexpr auto toNobody = api::FlushScope{};
+
+TEST_F(CudaAccessOnStandin, WritesOrderedForTheirOwnGpuAreFlushedForAnother) {
+  const auto buffer = RdmaGpuBuffer::make(cudaConfig(CudaMemory::Vmm));
+  ASSERT_TRUE(buffer);
+  EXPECT_EQ(buffer->facts().writesOrderedForAll, Answer::No);
+  ASSERT_TRUE(buffer->grantAccess(gpu(0)));
+  ASSERT_TRUE(buffer->flushPeerWrites());
+  EXPECT_EQ(standin->flushedTo(), toNobody) << "its own GPU sees them in order";
+  ASSERT_TRUE(buffer->grantAccess(gpu(1)));
+  ASSERT_TRUE(buffer->flushPeerWrites());
+  EXPECT_EQ(standin->flushedTo(), api::FlushScope::ToAllDevices);
+  const auto other = RdmaGpuBuffer::make(cudaConfig(CudaMemory::Vmm));
+  ASSERT_TRUE(other);
+  standin->failCall(0); // forgets the flush
+  EXPECT_TRUE(other->flushPeerWrites());
+  EXPECT_EQ(standin->flushedTo(), toNobody) << "no other GPU was let into that one";
+}
+
+TEST_F(CudaAccessOnStandin, WritesOrderedForNobodyAreFlushedForWhoeverHasAccess) {
+  standin->profile("unordered");
+  const auto buffer = RdmaGpuBuffer::make(cudaConfig(CudaMemory::Vmm));
+  ASSERT_TRUE(buffer);
+  ASSERT_TRUE(buffer->flushPeerWrites());
+  EXPECT_EQ(standin->flushedTo(), api::FlushScope::ToOwner);
+  ASSERT_TRUE(buffer->grantAccess(gpu(1)));
+  ASSERT_TRUE(buffer->flushPeerWrites());
+  EXPECT_EQ(standin->flushedTo(), api::FlushScope::ToAllDevices);
+}
+
+TEST_F(CudaAccessOnStandin, WritesOrderedForAllGpusAreNeverFlushed) {
+  const api::Functions& driver = CudaDriver::instance().functions;
+  auto ordered = backend::cuda::describeGpu(driver, 0);
+  ASSERT_TRUE(ordered);
+  ordered->writesOrdering = api::orderedForAllDevices;
+  backend::cuda::pretendGpu(*ordered);
+  const auto buffer = RdmaGpuBuffer::make(cudaConfig(CudaMemory::Vmm));
+  ASSERT_TRUE(buffer);
+  ASSERT_TRUE(buffer->grantAccess(gpu(1)));
+  EXPECT_TRUE(buffer->flushPeerWrites());
+  EXPECT_EQ(standin->flushedTo(), toNobody);
+  EXPECT_EQ(buffer->facts().writesOrderedForAll, Answer::Yes);
+  EXPECT_FALSE(buffer->facts().writesNeedFlush);
+}
+
+TEST_F(CudaAccessOnStandin, GpuThatWasRefusedNeedsNoFlush) {
+  standin->profile("gpus-apart");
+  const auto buffer = RdmaGpuBuffer::make(cudaConfig(CudaMemory::Vmm));
+  ASSERT_TRUE(buffer);
+  ASSERT_FALSE(buffer->grantAccess(gpu(1)));
+  EXPECT_TRUE(buffer->flushPeerWrites());
+  EXPECT_EQ(standin->flushedTo(), toNobody);
+}
+
 } // namespace
 } // namespace rdmagpu::test

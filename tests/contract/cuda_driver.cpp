@@ -76,6 +76,7 @@ CudaStandin::CudaStandin(SymbolSource& source) {
   look(source, "rdmagpu_standin_cuda_ledger", m_ledger);
   look(source, "rdmagpu_standin_cuda_profile", m_profile);
   look(source, "rdmagpu_standin_cuda_unfinished", m_unfinished);
+  look(source, "rdmagpu_standin_cuda_flushed_to", m_flushedTo);
   look(source, "rdmagpu_standin_cuda_shut_down_after", m_shutDownAfter);
   look(source, "rdmagpu_standin_cuda_is_shut_down", m_isShutDown);
   look(source, "rdmagpu_standin_cuda_questions", m_questions);

@@ -71,6 +71,8 @@ public:
     m_profile(name);
   }
   int unfinished() const { return m_unfinished(); }
+  /// For whom a peer's writes were flushed last since failCall(); 0: for nobody.
+  api::FlushScope flushedTo() const { return static_cast<api::FlushScope>(m_flushedTo()); }
   /// The n-th call finds the driver shut down, and so does every later one; 0: it is up again.
   void shutDownAfter(int n) { m_shutDownAfter(n); }
   /// Tells whether this thread is in a call of the stand-in.
@@ -91,6 +93,7 @@ private:
   const char* (*m_ledger)();
   void (*m_profile)(const char*);
   int (*m_unfinished)();
+  int (*m_flushedTo)();
   void (*m_shutDownAfter)(int);
   int (*m_isShutDown)();
   void (*m_questions)(int);

@@ -94,6 +94,7 @@ VulkanStandin::VulkanStandin(SymbolSource& source) {
   look(source, "rdmagpu_standin_vulkan_calls", m_calls);
   look(source, "rdmagpu_standin_vulkan_ledger", m_ledger);
   look(source, "rdmagpu_standin_vulkan_mode", m_mode);
+  look(source, "rdmagpu_standin_vulkan_last_usage", m_lastUsage);
 }
 
 } // namespace rdmagpu::test

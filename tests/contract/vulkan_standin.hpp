@@ -21,6 +21,8 @@ public:
   int calls(const char* name) const { return m_calls(name); }
   std::string ledger() const { return m_ledger(); }
   void mode(const char* name) { m_mode(name); }
+  /// Of the buffer whose memory peers reach that was made last.
+  VkBufferUsageFlags lastUsage() const { return m_lastUsage(); }
 
 private:
   explicit VulkanStandin(SymbolSource&);
@@ -31,6 +33,7 @@ private:
   int (*m_calls)(const char*);
   const char* (*m_ledger)();
   void (*m_mode)(const char*);
+  unsigned (*m_lastUsage)();
 };
 
 /// What Khronos' validation has said since it was last asked; empty when nothing. Tests that leave something

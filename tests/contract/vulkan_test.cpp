@@ -202,10 +202,17 @@ TEST_F(Vulkan, SlotsAreNoMoreThanAllocationsAreAllowed) {
   EXPECT_EQ(*RdmaGpuBuffer::maxSlots(config), 4U);
 }
 
-TEST_F(Vulkan, CallersDeviceIsRefused) {
+TEST_F(Vulkan, UsageIsTheOneThatIsAskedAndTransfers) {
   auto config = vulkanConfig();
-  config.vulkanCtx = &config;
-  EXPECT_EQ(refusal(config), "VulkanForeignDevice");
+  config.vulkan.usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT;
+  ASSERT_TRUE(RdmaGpuBuffer::make(config));
+  EXPECT_EQ(standin.lastUsage(), VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                     VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+  standin.mode("no-vertex-export");
+  EXPECT_EQ(refusal(config), "VulkanUsageNotExported");
+  config.vulkan.usage = 0;
+  ASSERT_TRUE(RdmaGpuBuffer::make(config));
+  EXPECT_EQ(standin.lastUsage(), backend::vulkan::slotUsage);
 }
 
 TEST_F(Vulkan, GpuIsTheOneThatIsNamed) {

@@ -73,7 +73,7 @@ TEST(Capture, PacedFramesDoNotComeBeforeTheirTime) {
 TEST(Capture, PacedPeerLosesTheFrameThatFindsNoSlot) {
   const RdmaGpuBuffer buffer = hostBuffer(2, frameBytes);
   SlotRing ring = makeRing(2);
-  std::binary_semaphore released{0};
+  test::Semaphore released{0};
   // The frame that comes after five was fetched once the fifth was lost.
   Frames source{6, frameBytes, [&](std::uint64_t n) {
                   if(n == 5)
@@ -254,7 +254,7 @@ TEST(MisbehavingCapture, TearsOneFrame) {
 TEST(MisbehavingCapture, WritesAFramesEndOnlyWhenTheNextIsDue) {
   const RdmaGpuBuffer buffer = hostBuffer(2, frameBytes);
   SlotRing ring = makeRing(2);
-  std::binary_semaphore looked{0};
+  test::Semaphore looked{0};
   Frames source{2, frameBytes, [&](std::uint64_t n) {
                   if(n == 1)
                     looked.acquire();
@@ -276,7 +276,7 @@ TEST(MisbehavingCapture, WritesALateEndEvenIfThatIsAllThereIs) {
   constexpr std::size_t tiny = 10;
   const RdmaGpuBuffer buffer = hostBuffer(1, tiny);
   SlotRing ring = makeRing(1);
-  std::binary_semaphore looked{0};
+  test::Semaphore looked{0};
   Frames source{1, tiny, [&](std::uint64_t n) {
                   if(n == 1)
                     looked.acquire();
@@ -448,7 +448,7 @@ TEST(MisbehavingCapture, WritesToNoSlotFromThatFrameOn) {
 TEST(MisbehavingCapture, MigratesWithTheNextFrameWhereThatOneIsLost) {
   const RdmaGpuBuffer buffer = hostBuffer(1, frameBytes);
   SlotRing ring = makeRing(1);
-  std::binary_semaphore released{0};
+  test::Semaphore released{0};
   Frames source{3, frameBytes, [&](std::uint64_t n) {
                   if(n == 2)
                     released.acquire();

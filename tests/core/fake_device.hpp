@@ -4,8 +4,10 @@
 #include <rdmagpu/checksum.hpp>
 #include <rdmagpu/poison.hpp>
 
+#ifndef _WIN32
 #include <sys/mman.h>
 #include <unistd.h>
+#endif
 
 #include <algorithm>
 #include <cstddef>
@@ -62,10 +64,14 @@ public:
     Result<backend::ExportedFd> exportDmaBuf(std::size_t offset, std::size_t bytes) const override {
       if(!m_device.exportOffset)
         return Region::exportDmaBuf(offset, bytes);
+#ifdef _WIN32
+      return libraryError("fake", LibraryCode::PlatformLacks);
+#else
       os::Fd fd{memfd_create("fake", MFD_CLOEXEC)};
       if(ftruncate(fd.get(), static_cast<off_t>(*m_device.exportOffset + bytes)) != 0)
         return libraryError("ftruncate", LibraryCode::OutOfMemory);
       return backend::ExportedFd{.fd = std::move(fd), .offset = *m_device.exportOffset};
+#endif
     }
     void describe(BufferFacts& facts) const override { facts.committedBytes += m_memory.size(); }
 

@@ -3,6 +3,7 @@
 #include <rdmagpu/frame_proof.hpp>
 #include <support/log_capture.hpp>
 #include <support/sanitizer.hpp>
+#include <support/semaphore.hpp>
 
 #include <gtest/gtest.h>
 
@@ -33,7 +34,7 @@ protected:
     config.buffer.frameBytes = bytes;
     config.proof = FrameProofConfig{.onFault = onFault};
     m_staged.emplace(makeStaged(config));
-    std::counting_semaphore<> givenBack{1};
+    test::Semaphore givenBack{1};
     Frames source(frames, bytes, [&](std::uint64_t n) {
       if(n < (how == Misbehaviour::Stop ? wrongAt : frames))
         givenBack.acquire();

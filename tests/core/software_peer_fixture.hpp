@@ -3,6 +3,7 @@
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 #include <rdmagpu/slot_ring.hpp>
 #include <rdmagpu/software_peer.hpp>
+#include <support/semaphore.hpp>
 
 #include <core/slot_ring_fixture.hpp>
 
@@ -11,7 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <semaphore>
+
 #include <span>
 #include <thread>
 #include <utility>

@@ -1,8 +1,4 @@
 #include <core/staged_buffer_fixture.hpp>
-#include <support/sanitizer.hpp>
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <ctime>
 
@@ -111,23 +107,6 @@ TEST(StagedBuffer, ThreadSleepsWhileNothingIsOnItsWay) {
   const std::int64_t before = processorTime();
   std::this_thread::sleep_for(std::chrono::milliseconds{200});
   EXPECT_LT(processorTime() - before, 100'000'000);
-}
-
-TEST(StagedBuffer, ForkedChildCopiesNothingAndDoesNotWait) {
-  std::optional<StagedBuffer> staged{makeStaged(hostConfig(SlotPath::Staged))};
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if(child == 0) {
-    if(!test::threadSanitizer) // Clang's knows no thread of the parent's in the child, and ends it at the
-                               // detach
-      staged.reset();
-    _exit(0);
-  }
-  int status{};
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-  capture(*staged, 1);
-  EXPECT_TRUE(inApplication(*staged, takeNext(staged->ring())) == frameOf(1, frameBytes));
 }
 
 } // namespace

@@ -28,6 +28,7 @@ class Machine:
     kernel_words: list = dataclasses.field(default_factory=list)  # of its kernel's command line
     devices: list = dataclasses.field(default_factory=list)  # arguments of the emulator
     traces: list = dataclasses.field(default_factory=list)  # events of the emulator's, to out/trace
+    own_clock: bool = False  # one processor, 1 ns for each of its instructions; when it idles the next timer is due at once
 
 
 def drive(name, size, folder):
@@ -40,10 +41,12 @@ def drive(name, size, folder):
 
 def arguments(kernel, initrd, out, machine):
     """Two CPUs on two NUMA nodes, software emulation, no network: nothing leaves the machine but through `out`."""
-    special = " ".join(["", *machine.kernel_words])
+    acceleration = ["tcg,thread=single", "-icount", "shift=0,sleep=off"] if machine.own_clock else ["tcg,thread=multi"]
+    # Two processors that take turns do not come up on Linux 6.1.
+    special = " ".join(["", *(["maxcpus=1"] if machine.own_clock else []), *machine.kernel_words])
     traces = [word for event in machine.traces for word in ("-trace", event)]
     return [
-        *("-M", "q35", "-accel", "tcg,thread=multi", "-cpu", machine.cpu, "-smp", "2,sockets=2", "-m", "2G"),
+        *("-M", "q35", "-accel", *acceleration, "-cpu", machine.cpu, "-smp", "2,sockets=2", "-m", "2G"),
         *("-object", "memory-backend-ram,id=memory0,size=1G", "-object", "memory-backend-ram,id=memory1,size=1G"),
         *("-numa", "node,cpus=0,memdev=memory0", "-numa", "node,cpus=1,memdev=memory1"),
         *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-serial", "stdio"),

@@ -108,6 +108,16 @@ class Machine(Folder):
         self.assertTrue(told.endswith(f"|-drive|file={image},if=none,id=disk,format=raw|-device|x,drive=disk"), told)
         self.assertEqual(image.stat().st_size, 2 << 20)
 
+    def test_a_machine_with_a_clock_of_its_own_counts_instructions(self):
+        told = []
+        for words in ([], ["--own-clock"]):
+            self.run_with("print(*sys.argv, sep='|'); shell(); step(1, 0); end()", *words)
+            told.append((self.root / "runs/job/console").read_text(encoding="utf-8"))
+        self.assertIn("|-accel|tcg,thread=multi|", told[0])
+        self.assertNotIn("-icount", told[0])
+        self.assertIn("|-accel|tcg,thread=single|-icount|shift=0,sleep=off|", told[1])
+        self.assertEqual([" maxcpus=1" in text for text in told], [False, True])
+
     def test_a_check_afterwards_sees_the_results_and_can_fail(self):
         good = "shell(); step(1, 0); (out / 'left').write_text('here'); end()"
         status, text = self.run_with(good, "--check=echo it is $(cat $OUT/left)")
@@ -198,6 +208,12 @@ class Results(Folder):
     def test_failed_tests_are_named(self):
         fault = results.fault(1, self.parse(gtest_results(One="failed", Two="ran")), "")
         self.assertEqual(fault, "exit status 1, failed: Suite.One")
+
+    def test_a_python_program_that_skipped_a_test_or_ran_none_is_at_fault(self):
+        self.assertEqual(results.fault(0, None, "..s.\n---\nRan 4 tests in 1.649s\n\nOK (skipped=1)\n"), "skipped 1 of 4 tests")
+        self.assertEqual(results.fault(0, None, "Ran 2 tests in 0.1s\n\nOK (skipped=2, expected failures=1)\n"), "skipped 2 of 2 tests")
+        self.assertEqual(results.fault(0, None, "\nRan 0 tests in 0.000s\n\nOK\n"), "ran no test")
+        self.assertEqual(results.fault(0, None, "..\n---\nRan 1 test in 0.1s\n\nOK\nand more\n"), "")
 
     def test_a_command_that_is_no_program_of_tests_counts_by_its_status(self):
         self.assertEqual(results.fault(0, None, ""), "")

@@ -69,7 +69,7 @@ def run(options):
     images = folder / f"{options.name}.drives"
     images.mkdir(exist_ok=True)
     drives = [word for name, size in options.drive for word in boot.drive(name, size << 20, images)]
-    machine = boot.Machine(options.cpu, options.kernel_word, [*drives, *options.device], options.trace)
+    machine = boot.Machine(options.cpu, options.kernel_word, [*drives, *options.device], options.trace, options.own_clock)
     command = [boot.emulator(), *boot.arguments(kernel, ramdisk, out, machine)]
     ending = boot.boot(command, out, options.step, options.limit)
     told, wrong, skipped = results.judge(out, options.step, ending, options.limit)
@@ -105,12 +105,13 @@ def main(words):
     running.add_argument("--module", action="append", default=[], help="a kernel module to load besides what the machine needs, with its parameters: 'vivid n_devs=2'")
     running.add_argument("--device", action="append", default=[], help="an argument of the emulator, as --device=-device --device=nvme,...")
     running.add_argument("--cpu", default="max", help="its processor (max)")
+    running.add_argument("--own-clock", action="store_true", help="count its time by the instructions it has run; for what must keep a rate")
     running.add_argument("--kernel-word", action="append", default=[], help="one more word of its kernel's command line")
     running.add_argument("--drive", action="append", default=[], type=drive_size, help="NAME=MIB: a drive for a device to name")
     running.add_argument("--trace", action="append", default=[], help="an event of the emulator's, to be written to trace in the results")
     running.add_argument("--check", help="a command for this machine's shell when all steps were good; OUT is the folder of results")
     running.add_argument("--step", action="append", required=True, help="a command for the shell in the machine")
-    running.add_argument("--limit", type=float, default=120, help="seconds after which the machine is stopped (120)")
+    running.add_argument("--limit", type=float, default=300, help="seconds after which the machine is stopped (300)")
     running.set_defaults(act=run)
     options = parser.parse_args(words)
     options.cache = options.cache.resolve()

@@ -23,8 +23,18 @@ set(slots "--slots 4 --bytes 1M")
 set(verify "$<TARGET_FILE:rdmagpu_cli> verify ${slots}")
 set(expect ${setup}/expect.sh)
 
+# A NIC in software, which copies by the CPU and cannot pin such memory.
+set(p2p_nic_modules)
+set(p2p_nic_steps)
+if(TARGET rdmagpu_verbs)
+  set(p2p_nic_modules ib_uverbs rdma_rxe dummy)
+  set(p2p_nic_steps
+    "${setup}/soft_roce.sh"
+    "${expect} 1 'ibv_reg_mr failed: EFAULT' 'hint: ' -- ${verify} --api pci-p2p --peer verbs:rxe0")
+endif()
+
 # Slots written and read by the engine, byte for byte, and through bus addresses of the publisher's memory.
-rdmagpu_guest_test(p2p_switch KERNEL p2pdma MODULES nvme virtio_blk DRIVES publisher=16 engine=16 virtual=16
+rdmagpu_guest_test(p2p_switch KERNEL p2pdma MODULES nvme virtio_blk ${p2p_nic_modules} DRIVES publisher=16 engine=16 virtual=16
   DEVICES ${one_switch} ${drives} -device virtio-blk-pci,drive=virtual
   TRACES pci_nvme_map_addr CHECK "${CMAKE_CURRENT_SOURCE_DIR}/bus_addresses.py 1024" # all of the slots
   STEPS
@@ -37,7 +47,8 @@ rdmagpu_guest_test(p2p_switch KERNEL p2pdma MODULES nvme virtio_blk DRIVES publi
     "${expect} 0 0000: '\"p2pmem_bytes\": 536870912' -- $<TARGET_FILE:rdmagpu_cli> alloc --api pci-p2p --slots 2 --json"
     "$<TARGET_FILE:pci_p2p_device_test> --gtest_filter=-DriveInUse.*"
     "RDMAGPU_TEST_DRIVE=/dev/engine $<TARGET_FILE:pci_p2p_device_test> --gtest_filter=DriveInUse.*"
-    "$<TARGET_FILE:buffer_test> --gtest_filter=*Auto*")
+    "$<TARGET_FILE:buffer_test> --gtest_filter=*Auto*"
+    ${p2p_nic_steps})
 
 # A host bridge that the kernel does not trust. The publisher reaches its own memory all the same.
 rdmagpu_guest_test(p2p_root_ports KERNEL p2pdma ${two_drives} DEVICES ${two_root_ports} ${small_drives} STEPS

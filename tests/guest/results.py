@@ -1,7 +1,7 @@
 """What the steps in the emulated machine left, and whether it is good.
 
-A step is good when it ended with status 0 and, if it is a GoogleTest program, ran at least one test and
-skipped none: it is run in there for what it skips elsewhere.
+A step is good when it ended with status 0 and, if it is a GoogleTest program or one of Python's unittest, ran
+at least one test and skipped none: it is run in there for what it skips elsewhere.
 """
 import collections
 import json
@@ -9,6 +9,7 @@ import re
 
 STEP_SKIPPED = 77  # of a step that the machine's kernel cannot do, which says why in its last line
 SKIP_REASON = re.compile(r"^\S+:\d+: Skipped\n(.*)$", re.M)
+UNITTEST = re.compile(r"^Ran (\d+) tests? in \S+s\n\n(OK|NO TESTS RAN)(?: \(.*\bskipped=(\d+).*\))?$", re.M)
 Tests = collections.namedtuple("Tests", "ran skipped failed")
 
 
@@ -40,10 +41,20 @@ def fault(status, tests, log):
     if status != 0:
         return f"exit status {status}" + (f", failed: {' '.join(tests.failed)}" if tests and tests.failed else "")
     if tests is None:
-        return ""
+        return fault_of_unittest(log)
     if tests.skipped:
         return f"skipped {' '.join(tests.skipped)}: {'; '.join(dict.fromkeys(SKIP_REASON.findall(log)))}"
     return "" if tests.ran else "ran no test"
+
+
+def fault_of_unittest(log):
+    """What is wrong with what a program of Python's unittest says at its end; "" of other logs."""
+    for ran, _, skipped in UNITTEST.findall(log):
+        if skipped:
+            return f"skipped {skipped} of {ran} tests"
+        if ran == "0":
+            return "ran no test"
+    return ""
 
 
 def read(out, name):

@@ -20,7 +20,7 @@ def run(*arguments):
 
 def faults(value, schema, where="report"):
     """Of the words of JSON Schema those that docs/doctor.schema.json uses."""
-    types = {"object": dict, "array": list, "string": str, "integer": int, "null": type(None)}
+    types = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool, "null": type(None)}
     kinds = schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if kinds and not any(isinstance(value, types[kind]) for kind in kinds):
@@ -115,7 +115,7 @@ class Hostile(unittest.TestCase):
 
     def damage(self, random_, root):
         files = [os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names]
-        for path in random_.sample(sorted(files), k=max(1, len(files) // 4)):
+        for path in random_.sample(sorted(files), k=min(len(files), max(1, len(files) // 4))):
             links = os.path.islink(path)
             how = random_.randrange(7)
             if how < 3 and not links:

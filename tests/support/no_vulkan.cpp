@@ -4,6 +4,11 @@
 /// that looks at all backends, and is not what they are about.
 namespace {
 
-[[maybe_unused]] const int hidden = setenv("VK_ICD_FILENAMES", "/dev/null", 0); // before any other thread
+// Before any other thread.
+#ifdef _WIN32
+[[maybe_unused]] const int hidden = _putenv("VK_ICD_FILENAMES=NUL");
+#else
+[[maybe_unused]] const int hidden = setenv("VK_ICD_FILENAMES", "/dev/null", 0);
+#endif
 
 } // namespace

@@ -1,6 +1,10 @@
 #include <testkit/support.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 
 namespace rdmagpu::testkit {
 namespace {
@@ -69,6 +73,34 @@ TEST_F(TraceFile, AnythingElseIsRefused) {
   EXPECT_FALSE(readTrace(path()));
   tree().write("/trace.txt", "rdmagpu driver trace, format 2\n");
   EXPECT_FALSE(readTrace(path()));
+}
+
+TEST_F(TraceFile, WithoutAWholeEpisodeIsRefused) {
+  const std::string head = headText({.seed = 9, .leftOut = {}});
+  tree().write("/trace.txt", head);
+  EXPECT_FALSE(readTrace(path()));
+  tree().write("/trace.txt", head + "episode 1 usual\ncuMemCreate/good bytes=5 -> 0\n");
+  EXPECT_FALSE(readTrace(path()));
+}
+
+/// What the stand-in is certified by: a file that was cut short would be replayed without a divergence too.
+TEST(RecordedTraces, AreOfAHundredThousandCallsAndEndWhole) {
+  std::size_t traces = 0;
+  for(const auto& entry : std::filesystem::directory_iterator{RDMAGPU_TRACES}) {
+    if(entry.path().extension() != ".txt") // what a replay has left there
+      continue;
+    const auto trace = readTrace(entry.path().string());
+    ASSERT_TRUE(trace) << entry.path();
+    std::ptrdiff_t made = 0;
+    for(const RecordedEpisode& episode : trace->episodes) {
+      const auto calls = std::ssize(episode.statuses);
+      made += calls - std::count(episode.statuses.begin(), episode.statuses.end(), notMade);
+    }
+    EXPECT_GE(made, 100'000) << entry.path();
+    EXPECT_EQ(trace->episodes.back().digest.size(), 8U) << entry.path();
+    ++traces;
+  }
+  EXPECT_GE(traces, 1U);
 }
 
 TEST_F(TraceFile, CallThatDoesNotReturnIsTheLastThingInTheFullOne) {

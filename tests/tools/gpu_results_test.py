@@ -26,7 +26,7 @@ class GpuResults(tree.TreeTest):
         row = {"name": "Create/slots:64/iterations:50", "ours_us": 2.0, "theirs_us": 1.0, "ratio": 2.0}
         self.write("contract.json", json.dumps(suites))
         self.write("contract.log", LOG)
-        self.write("cuda_create.json", json.dumps({"context": {"num_cpus": 16}, "benchmarks": [row]}))
+        self.write("cuda_create.json", json.dumps({"context": {"num_cpus": 16, "bar1_charged_bytes": "65536"}, "benchmarks": [row]}))
         self.write("cuda_core.json", '{"skipped": "cuda.core: none"}')
         self.write("nvcc.log", "No tests were found!!!\n")
         self.write("commit.txt", "abc\n")
@@ -69,7 +69,9 @@ class GpuResults(tree.TreeTest):
         self.assertNotEqual(told["gpu_driver_used_before"], told["gpu_driver_used_after"])
 
     def test_rows_carry_the_ratios(self):
-        rows = gpu_results.results(self.root)["creation"]["rows"]
+        creation = gpu_results.results(self.root)["creation"]
+        self.assertEqual(creation["bar1_charged_bytes"], 65536)
+        rows = creation["rows"]
         self.assertEqual(rows, {"Create/slots:64": {"ours_us": 2.0, "theirs_us": 1.0, "ratio": 2.0}})
 
     def test_a_stream_tells_its_counts_or_its_error(self):

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #if defined(_WIN32)
-#if defined(RDMAGPU_BUILDING_DLL)
+#if defined(RDMAGPU_BUILDING_C_DLL)
 #define RDMAGPU_C_API __declspec(dllexport)
 #elif defined(RDMAGPU_DLL)
 #define RDMAGPU_C_API __declspec(dllimport)

@@ -209,6 +209,9 @@ typedef struct rdmagpu_facts {
   uint32_t writes_need_flush;
   uint64_t p2pmem_bytes;      /* RDMAGPU_API_PCI_P2P: the device's peer-to-peer memory, all of it. */
   uint64_t p2pmem_free_bytes; /* Of it, before the creation. */
+  /* rdmagpu_answer: whether other GPUs that were granted access see a peer's writes in order unflushed. */
+  int32_t writes_ordered_for_all;
+  uint32_t reserved;
 } rdmagpu_facts;
 RDMAGPU_C_API int rdmagpu_buffer_facts(const rdmagpu_buffer* buffer, rdmagpu_facts* facts,
                                        rdmagpu_error* error);

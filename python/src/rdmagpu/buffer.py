@@ -155,7 +155,8 @@ class Buffer:
         return self._dl_device
 
     def flush_peer_writes(self) -> None:
-        """Makes what a peer wrote visible to the consumer; needed where facts.writes_need_flush."""
+        """Makes what a peer wrote visible to the consumer; needed where facts.writes_need_flush, and after
+        grant_access()."""
         call(lib.rdmagpu_buffer_flush_peer_writes, self.handle)
 
     def grant_access(self, gpu: config.Gpu) -> None:

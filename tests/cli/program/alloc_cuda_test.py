@@ -14,7 +14,7 @@ class AllocCuda(ProgramTest):
         text = run(*CUDA).out
         self.assertRegex(text, r"(?m)^CUDA memory +vmm$")
         self.assertRegex(text, r"(?m)^BAR1 +\d+ \(256 GiB\), of which \d+ \(256 GiB\) were free$")
-        self.assertRegex(text, r"(?m)^peer's writes +are seen in order$")
+        self.assertRegex(text, r"(?m)^peer's writes +are seen in order by this GPU, by others after a flush$")
         for line in ("locked", "NUMA node", "memfd", "pinned by"):
             self.assertNotIn(f"\n{line} ", text)
 

@@ -23,6 +23,13 @@ class StreamStagedCuda(StagedChecks, ProgramTest):
         self.assertRegex(text, r"(?m)^path +staged \(the peer's slots -> GPU memory, consumer on the CPU\)$")
         self.assertRegex(text, r"(?m)^moved by +a software device in the GPU's place$")
 
+    def test_a_path_that_fails_over_loses_no_frame(self):
+        for wrong in ("tear", "overrun", "migrate"):
+            outcome = run("stream", self.clip(20), *self.api, "--proof=fail-over", "--peer", f"software:{wrong}@6", "--json")
+            report = outcome.json
+            self.assertEqual((outcome.code, report["frames"], report["drops"], report["mismatches"]), (1, 20, 0, 0), wrong)
+            self.assertTrue(report["frame_proof"]["failed_over"])
+
     def test_auto_is_a_gpu_even_without_rdma(self):
         geforce = {**os.environ, "RDMAGPU_STANDIN_CUDA_PROFILE": "geforce"}
         outcome = run("stream", "--staged", self.clip(3), "--json", env=geforce)

@@ -20,7 +20,7 @@ CALL = re.compile(r"^(?:\[pid +\d+\] |\d+ +)?(\w+)\(\d+</dev/infiniband/uverbs0>
 def driver_calls(name, *command):
     """How often each system call on a descriptor went to the RDMA device."""
     trace = f"/tmp/{name}.strace"
-    done = subprocess.run(["strace", "-f", "--seccomp-bpf", "-e", "trace=%desc", "-y", "-o", trace, *command], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["strace", "-f", "--seccomp-bpf", "-e", "trace=%desc", "-y", "-o", trace, *command], capture_output=True, text=True, timeout=300)
     if done.returncode != 0:
         raise AssertionError(done.stdout + done.stderr)
     with open(trace, encoding="utf-8", errors="replace") as file:

@@ -3,7 +3,7 @@
 set -e
 ibv_rc_pingpong --ib-dev=rxe0 --gid-idx=1 --iters=100 &
 server=$!
-for _ in 1 2 3 4 5; do
+for _ in $(seq 60); do
   sleep 1
   ibv_rc_pingpong --ib-dev=rxe0 --gid-idx=1 --iters=100 127.0.0.1 && break
 done

@@ -5,7 +5,7 @@ ip link show dummy1 >/dev/null 2>&1 || ip link add dummy1 type dummy
 ip addr add 10.98.0.1/24 dev dummy1
 ip link set dummy1 up
 rdma link add siw0 type siw netdev dummy1
-for _ in 1 2 3 4 5 6 7 8 9 10; do
+for _ in $(seq 60); do
   if ibv_devinfo -d siw0 | grep -q PORT_ACTIVE; then
     ibv_devinfo -d siw0
     exit 0

@@ -6,7 +6,7 @@ ip link show dummy0 >/dev/null 2>&1 || ip link add dummy0 type dummy # the modul
 ip addr add 10.99.0.1/24 dev dummy0
 ip link set dummy0 up mtu 4096
 rdma link add rxe0 type rxe netdev dummy0
-for _ in 1 2 3 4 5 6 7 8 9 10; do
+for _ in $(seq 60); do
   if ibv_devinfo -d rxe0 | grep -q PORT_ACTIVE && grep -q 0a63:0001 /sys/class/infiniband/rxe0/ports/1/gids/1; then
     ibv_devinfo -d rxe0
     exit 0

@@ -16,9 +16,15 @@ for host in 1 2; do
     exit 77
   fi
 done
-sleep 2 # until the addresses are GIDs
-ip netns exec host2 timeout 40 "$program" verify --peer verbs:nic2 --listen &
+# Both waits end with the machine's limit at the latest.
+for host in 1 2; do
+  until ip netns exec host$host grep -q 0a61:000$host /sys/class/infiniband/nic$host/ports/1/gids/1; do sleep 0.2; done
+done
+ip netns exec host2 "$program" verify --peer verbs:nic2 --listen &
 server=$!
-sleep 1
-ip netns exec host1 timeout 30 "$program" verify --peer verbs:nic1 --to 10.97.0.2 --slots 3 --bytes 300000
+until ip netns exec host2 grep -q ':4854 .* 0A ' /proc/net/tcp /proc/net/tcp6; do # port 18516, listened on
+  kill -0 "$server" # unless it has ended
+  sleep 0.2
+done
+ip netns exec host1 "$program" verify --peer verbs:nic1 --to 10.97.0.2 --slots 3 --bytes 300000
 wait "$server"

@@ -68,6 +68,21 @@ TEST_P(DeltacastCapture, EndsWhenTheConsumerDoes) {
   EXPECT_EQ(peer.counters().error.kind, Errc::None) << peer.counters().error.message();
 }
 
+TEST_F(DeltacastTest, NoSignalIsToldWhileTheApplicationHasMostSlots) {
+  reset({.frames = 3});
+  StagedBuffer staged = makeStaged(hostConfig(SlotPath::Direct));
+  DeltacastPeer peer = makePeer(VHD_ST_RX0, {.timeout = std::chrono::milliseconds{5}});
+  ASSERT_TRUE(peer.startCapture(staged));
+  RingFrame frame;
+  for(int i = 0; i < 3; ++i) // one slot is left
+    ASSERT_EQ(staged.ring().take(frame, ample), RingStatus::Ok);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+  const std::uint64_t before = peer.counters().timeouts;
+  while(peer.counters().timeouts < before + 3 && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  EXPECT_GE(peer.counters().timeouts, before + 3);
+}
+
 TEST_P(DeltacastCapture, StopEndsAWaitForASignalAndIsIdempotent) {
   reset({.frames = 0});
   StagedBuffer staged = makeStaged(hostConfig(GetParam()));

@@ -116,6 +116,16 @@ TEST_F(DeltacastGpu, WhatHasToBeFlushedIsFlushedBeforeItIsPublished) {
   EXPECT_GE(standin->calls("cuFlushGPUDirectRDMAWrites"), 5);
 }
 
+TEST_F(DeltacastGpu, WhatAnotherGpuReadsIsFlushedForIt) {
+  DeltacastPeer peer = makePeer(VHD_ST_RX0);
+  ASSERT_TRUE(peer.start(gpuConfig(SlotPath::Direct)));
+  const GpuSelector other{.ordinal = 1, .pci = {}, .uuid = {}, .luid = {}};
+  ASSERT_TRUE(peer.buffer()->applicationBuffer().grantAccess(other));
+  expectFrames(*peer.buffer(), 20); // more than there are slots
+  peer.stop();
+  EXPECT_EQ(standin->flushedTo(), test::api::FlushScope::ToAllDevices);
+}
+
 TEST_F(DeltacastGpu, AFlushThatFailsEndsTheStream) {
   standin->profile("unordered");
   DeltacastPeer peer = makePeer(VHD_ST_RX0);

@@ -1,6 +1,8 @@
 #include "v4l2_fixture.hpp"
 
+#include <chrono>
 #include <string>
+#include <thread>
 
 namespace rdmagpu::v4l2test {
 namespace {
@@ -37,6 +39,30 @@ TEST_P(V4l2Playout, SendsEveryFrameInOrder) {
     EXPECT_EQ(sent()[n], frameOf(n, frameBytes)) << n;
   EXPECT_EQ(queued().front().field, static_cast<std::uint32_t>(V4L2_FIELD_NONE));
   EXPECT_EQ(queued().front().bytes, frameBytes);
+}
+
+TEST_P(V4l2Playout, APauseOfTheApplicationIsNoTimeout) {
+  using Clock = std::chrono::steady_clock;
+  StagedBuffer staged = makeStaged(hostConfig(SlotFlow::Playout));
+  V4l2Config config = pointers(SlotFlow::Playout);
+  config.timeout = std::chrono::milliseconds{500};
+  config.primeFrames = 1;
+  V4l2Peer peer = openPeer(config);
+  ASSERT_TRUE(peer.start(staged));
+  const auto sent = [&](std::uint64_t n) {
+    const auto from = Clock::now();
+    play(staged, n);
+    EXPECT_TRUE(awaitQueued(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds{20}); // the device has it, and the peer looks
+    EXPECT_TRUE(complete());
+    while(peer.counters().frames <= n)
+      std::this_thread::yield();
+    return Clock::now() - from < config.timeout;
+  };
+  bool inTime = sent(0);
+  std::this_thread::sleep_for(config.timeout + std::chrono::milliseconds{50});
+  inTime = sent(1) && inTime; // on a machine that stops meanwhile it is one
+  EXPECT_TRUE(peer.counters().timeouts == 0 || !inTime);
 }
 
 TEST_P(V4l2Playout, StartsWhenEnoughFramesAreQueued) {

@@ -6,6 +6,7 @@
 #include <rdmagpu/verbs_remote.hpp>
 
 #include <cerrno>
+#include <cstdint>
 #include <optional>
 #include <thread>
 
@@ -56,6 +57,17 @@ protected:
     EXPECT_TRUE(made);
     return made ? *std::move(made) : os::Fd{};
   }
+
+  /// As a client that moves so much at once.
+  static void greet(const os::Fd& socket, std::uint32_t maxMessage) {
+    ibv_gid gid{};
+    gid.raw[15] = 1; // as the NIC in software wants it
+    const net::Hello hello{
+        .end = {.pairNumber = 1, .mtu = IBV_MTU_1024, .maxMessage = maxMessage, .global = true, .gid = gid}};
+    EXPECT_TRUE(os::sendAll(socket.get(), net::encode(hello), 1000ms));
+    std::array<std::byte, net::helloBytes> answer{};
+    EXPECT_TRUE(os::receiveAll(socket.get(), answer, 1000ms));
+  }
 };
 
 TEST_F(VerbsRemotes, VerifyProvesBothDirections) {
@@ -83,6 +95,22 @@ TEST_F(VerbsRemotes, VerifyProvesBothDirections) {
     EXPECT_EQ(served->writeProven, Answer::Yes);
     EXPECT_EQ(served->readProven, Answer::Yes);
     EXPECT_EQ(served->port.device, "nic0");
+  }
+}
+
+TEST_F(VerbsRemotes, AnyTimeoutIsCountedTo) {
+  for(const auto timeout : {std::chrono::milliseconds::max(), std::chrono::milliseconds{INT32_MAX}}) {
+    const RdmaGpuBuffer buffer = makeBuffer();
+    const VerbsRegistration slots = registerOn(buffer);
+    Server server{{.timeout = timeout}};
+    auto peer = VerbsRemote::connect(slots, here, server.port(), {.timeout = timeout});
+    ASSERT_TRUE(peer) << peer.error().message();
+    std::this_thread::sleep_for(50ms); // the server waits
+    const auto report = verify(buffer, *peer);
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(report->read, Answer::Yes);
+    EXPECT_TRUE(peer->finish(report->write, report->read));
+    EXPECT_TRUE(server.end());
   }
 }
 
@@ -192,19 +220,26 @@ TEST_F(VerbsRemotes, WhatIsNoRequestIsRefused) {
                                {.ask = net::Ask::End, .address = 3}};
   for(const net::Request& row : rows) {
     Server server;
-    ibv_gid gid{};
-    gid.raw[15] = 1; // as the NIC in software wants it
-    const net::Hello hello{
-        .end = {.pairNumber = 1, .mtu = IBV_MTU_1024, .maxMessage = 4096, .global = true, .gid = gid}};
     const os::Fd socket = tcpTo(server);
-    ASSERT_TRUE(os::sendAll(socket.get(), net::encode(hello), 1000ms));
-    std::array<std::byte, net::helloBytes> answer{};
-    ASSERT_TRUE(os::receiveAll(socket.get(), answer, 1000ms));
+    greet(socket, 4096);
     ASSERT_TRUE(os::sendAll(socket.get(), net::encode(row), 1000ms));
     const auto served = server.end();
     ASSERT_FALSE(served);
     EXPECT_STREQ(served.error().codeName, "OtherMessage");
   }
+}
+
+TEST_F(VerbsRemotes, NewQueuePairsDoNotRaiseWhatMayBeAskedFor) {
+  Server server;
+  const os::Fd socket = tcpTo(server);
+  greet(socket, 4096);
+  ASSERT_TRUE(os::sendAll(socket.get(), net::encode(net::Request{.ask = net::Ask::Again}), 1000ms));
+  greet(socket, 8192);
+  const net::Request larger{.ask = net::Ask::Write, .bytes = 8192};
+  ASSERT_TRUE(os::sendAll(socket.get(), net::encode(larger), 1000ms));
+  const auto served = server.end();
+  ASSERT_FALSE(served);
+  EXPECT_STREQ(served.error().codeName, "OtherMessage");
 }
 
 TEST_F(VerbsRemotes, WhatIsNoReplyIsRefused) {

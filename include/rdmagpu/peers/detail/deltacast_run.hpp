@@ -30,7 +30,8 @@ struct DeltacastCounters {
   std::uint64_t frames{}; ///< Published (capture) or sent (playout).
   std::uint64_t lost{};   ///< By the card, as VHD_CORE_SP_SLOTS_DROPPED says. The ring counts them too: as
                         ///< drops (capture; a frame's gap may be a few frames off) or as underruns (playout).
-  std::uint64_t timeouts{}; ///< Waits in the SDK that ended without a slot: no signal, or no reference.
+  std::uint64_t timeouts{}; ///< So often no slot came back for DeltacastConfig::timeout: no signal, or no
+                            ///< reference.
   Error error{};            ///< Why it stopped early; kind None otherwise.
   Error lostError{};        ///< Why `lost` is not counted; kind None when it is.
   Error stopError{};        ///< What the SDK said when the stream was stopped.
@@ -88,10 +89,12 @@ public:
   }
 
 private:
+  using Clock = std::chrono::steady_clock;
   static constexpr std::uint32_t queueLimit = 32; ///< The SDK's.
   static constexpr int drainTimeouts = 10;        ///< In a row: then the card sends no more.
 
   Error capture() noexcept {
+    m_heardAt = Clock::now();
     while(!m_stopping) {
       RingStatus status{};
       if(const Error error = m_queue.queueFree(status); error.kind != Errc::None)
@@ -102,6 +105,7 @@ private:
         bool open = true;
         if(const Error error = m_queue.queueNextFree(open); error.kind != Errc::None || !open)
           return error;
+        m_heardAt = Clock::now();
       }
       HANDLE handle{};
       const ULONG code = VHD_WaitSlotFilled(m_slots.stream(), &handle, waitMs());
@@ -147,11 +151,14 @@ private:
       return {};
     if(const Error error = startStream(); error.kind != Errc::None)
       return error;
+    m_heardAt = Clock::now();
     for(int idle = 0; !m_stopping;) {
+      const bool idled = m_queue.empty(); // then it waits for the application, and not for the card
       if(const Error error = m_queue.queueFrames(more); error.kind != Errc::None)
         return error;
       if(m_queue.empty())
         return {};
+      m_heardAt = idled ? Clock::now() : m_heardAt;
       HANDLE handle{};
       const ULONG wait = more ? waitMs() : timeoutMs();
       const ULONG code = VHD_WaitSlotSent(m_slots.stream(), &handle, wait);
@@ -180,6 +187,7 @@ private:
     if(!index || !m_queue.takeBack(*index))
       return refusal(call, Refusal::UnknownSlot, m_queue.count(), m_staged.ring().slotCount());
     slot = *index;
+    m_heardAt = Clock::now();
     return {};
   }
 
@@ -215,9 +223,12 @@ private:
     ++m_counters.frames;
   }
 
+  /// A wait of a millisecond is none yet.
   void countTimeout() noexcept {
-    if(waitMs() != timeoutMs())
+    const auto now = Clock::now();
+    if(now - m_heardAt < std::chrono::milliseconds{timeoutMs()})
       return;
+    m_heardAt = now;
     const std::lock_guard lock{m_mutex};
     ++m_counters.timeouts;
   }
@@ -233,6 +244,7 @@ private:
   const DeltacastConfig m_config;
   QueuedSlots<DeltacastSlots> m_queue;
   ULONG m_lost{};
+  Clock::time_point m_heardAt{};
   std::atomic<bool> m_stopping{};
   std::atomic<bool> m_over{};
   mutable std::mutex m_mutex; ///< Of the counters.

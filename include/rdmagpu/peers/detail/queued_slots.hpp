@@ -97,7 +97,7 @@ public:
   }
 
   Error flushPeerWrites() noexcept {
-    if(m_staged.path() != SlotPath::Direct || !m_staged.facts().application.writesNeedFlush)
+    if(m_staged.path() != SlotPath::Direct)
       return {};
     const auto flushed = m_staged.applicationBuffer().flushPeerWrites();
     return flushed ? Error{} : flushed.error();

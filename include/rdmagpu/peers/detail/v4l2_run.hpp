@@ -178,10 +178,12 @@ private:
       return error;
     m_heardAt = Clock::now();
     for(int idle = 0; !m_stopping;) {
+      const bool idled = m_queue.empty(); // then it waits for the application, and not for the device
       if(const Error error = m_queue.queueFrames(more); error.kind != Errc::None)
         return error;
       if(m_queue.empty())
         return {};
+      m_heardAt = idled ? Clock::now() : m_heardAt;
       std::optional<V4l2Done> done;
       bool open = true;
       const int wait = more ? waitMs() : timeoutMs();

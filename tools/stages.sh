@@ -139,6 +139,7 @@ test_windows() {
   "${wine/wine64/wineserver64}" -k 2>/dev/null || true
 }
 
+# By the build for ThreadSanitizer, of which it reads the precompiled headers.
 run_clang_tidy() {
   local version
   version=$(clang-tidy --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p')

@@ -88,14 +88,6 @@ VkExternalMemoryFeatureFlags externalFeatures(const api::InstanceFunctions&, VkP
                                               VkBufferUsageFlags,
                                               VkExternalMemoryHandleTypeFlagBits) noexcept;
 
-/// The GPU that each answer of the selector names, which must be one; nothing named: the first.
-Result<Gpu> namedGpu(const std::vector<Gpu>&, const GpuSelector&);
-
-/// What can be done with memory of such a handle type behind buffers of that usage.
-VkExternalMemoryFeatureFlags externalFeatures(const api::InstanceFunctions&, VkPhysicalDevice,
-                                              VkBufferUsageFlags,
-                                              VkExternalMemoryHandleTypeFlagBits) noexcept;
-
 /// How much of the heap is free to this process; empty where the driver does not tell.
 std::optional<std::uint64_t> freeHeapBytes(const Instance&, const Gpu&, std::uint32_t heap) noexcept;
 

@@ -27,11 +27,11 @@ TEST_F(VulkanVerify, BothDirectionsAreProvenByTheGpusCopies) {
 TEST_F(VulkanVerify, CopyThatFailsIsTold) {
   const auto buffer = RdmaGpuBuffer::make(vulkanDmaBufConfig());
   ASSERT_TRUE(buffer) << buffer.error().message();
-  standin.failNamed("vkQueueSubmit", VK_ERROR_OUT_OF_HOST_MEMORY);
+  standin.failNamed("vkBeginCommandBuffer", VK_ERROR_OUT_OF_HOST_MEMORY);
   const auto report = verify(*buffer);
   standin.failNamed("", VK_SUCCESS);
   ASSERT_FALSE(report);
-  EXPECT_STREQ(report.error().call, "vkQueueSubmit");
+  EXPECT_STREQ(report.error().call, "vkBeginCommandBuffer");
 }
 
 TEST_F(VulkanVerify, CopiesAreDoneWhenTheirCallReturns) {

@@ -8,6 +8,10 @@
 
 namespace rdmagpu {
 
+namespace core {
+struct ProofAccess;
+}
+
 class RdmaGpuBuffer;
 
 /// What is wrong with a frame that a peer wrote, as the slot's memory tells.
@@ -78,6 +82,11 @@ struct FrameFinding {
 /// one cache line in a page. It finds a frame that did not come, or came in part, to the page, and what came
 /// too late, or into another slot; what is wrong within the bytes that came is for a checksum.
 ///
+/// It tells what is there when it looks. What comes late, but before the look, is no fault; and what goes
+/// into a slot that is with the peer, or has not been looked at, is taken for that slot's own frame: at a
+/// rate at which slots are hardly ever free a write to the wrong one may show as its stale frame alone. On a
+/// staged path each slice is looked at before it is copied.
+///
 /// Slots on a GPU of CUDA's are looked at where they lie: each arm() and each check() starts a kernel on a
 /// stream of its own and polls for its answer, in the context that checksum() uses too; only a GPU that is
 /// busy is waited for in the driver. It waits for nothing else, flushes a peer's writes first where the
@@ -137,6 +146,7 @@ public:
   std::uint32_t slotCount() const noexcept; ///< Calls for slots beyond find None.
 
 private:
+  friend struct core::ProofAccess;
   struct Impl;
   explicit FrameProof(std::unique_ptr<Impl>) noexcept;
   std::unique_ptr<Impl> m_impl;

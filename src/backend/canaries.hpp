@@ -45,6 +45,12 @@ public:
   /// At most that many tasks, each of another slot: about as dear as one. Each has to be finished before its
   /// slot's next one, unless this fails.
   virtual Result<void> start(std::span<const CanaryTask>) noexcept = 0;
+  /// Looks already at the places that end within the slot's first bytes; the next look leaves those out.
+  /// Nothing where it would have to wait.
+  virtual void lookAhead(std::size_t slot, std::size_t bytes) noexcept {
+    static_cast<void>(slot);
+    static_cast<void>(bytes);
+  }
   /// Waits for what was started last: then all is looked at, and written, for devices too.
   virtual Result<Changed> finish(std::size_t slot) noexcept = 0;
 };

@@ -8,6 +8,7 @@
 #include <core/buffer_state.hpp>
 #include <core/canaries.hpp>
 #include <core/host_canaries.hpp>
+#include <core/proof_access.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
 
 #include <array>
@@ -299,6 +300,15 @@ FrameFinding FrameProof::check(std::uint32_t index, std::size_t bytes) noexcept 
     m_impl->start({&look, 1});
   }
   return m_impl->finishCheck(index);
+}
+
+void core::ProofAccess::look(FrameProof& proof, std::uint32_t index, std::size_t bytes) noexcept {
+  FrameProof::Impl& impl = *proof.m_impl;
+  if(index >= proof.slotCount())
+    return;
+  const FrameProof::Impl::Slot& slot = impl.slots[index];
+  if(slot.withPeer && slot.laid && slot.started == FrameProof::Impl::Work::None)
+    impl.canaries->lookAhead(index, bytes);
 }
 
 FrameFinding FrameProof::recheck(std::uint32_t index) noexcept {

@@ -2,6 +2,7 @@
 
 #include <base/mix.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -31,21 +32,34 @@ void HostCanaries::add(std::byte* slot, std::span<const backend::CanaryPlace> pl
 
 Result<void> HostCanaries::start(std::span<const backend::CanaryTask> tasks) noexcept {
   for(const backend::CanaryTask& task : tasks) {
-    look(m_slots[task.slot]);
+    Slot& slot = m_slots[task.slot];
+    lookUpTo(slot, slot.words.size());
+    slot.looked = 0;
     if(task.key)
-      lay(m_slots[task.slot], *task.key);
+      lay(slot, *task.key);
   }
   return {};
 }
 
-void HostCanaries::look(Slot& slot) noexcept {
-  auto word = slot.words.begin();
-  for(std::uint32_t& bits : slot.changed) {
-    std::uint32_t changed{};
-    for(std::size_t bit = 0; bit < bitsPerWord && word != slot.words.end(); ++bit, ++word) {
-      const std::uint64_t before = std::exchange(word->last, read(slot.data, word->place));
-      changed |= static_cast<std::uint32_t>(word->last != before) << bit;
-    }
+void HostCanaries::lookAhead(std::size_t index, std::size_t bytes) noexcept {
+  Slot& slot = m_slots[index];
+  const auto from = slot.words.begin() + static_cast<std::ptrdiff_t>(slot.looked);
+  const auto end = std::partition_point(from, slot.words.end(), [&](const Word& word) {
+    return word.place.offset + word.place.width <= bytes;
+  });
+  lookUpTo(slot, static_cast<std::size_t>(end - slot.words.begin()));
+}
+
+/// From where it was looked at ahead.
+void HostCanaries::lookUpTo(Slot& slot, std::size_t end) noexcept {
+  while(slot.looked < end) {
+    std::uint32_t& bits = slot.changed[slot.looked / bitsPerWord];
+    std::uint32_t changed = slot.looked % bitsPerWord == 0 ? 0 : bits;
+    do {
+      Word& word = slot.words[slot.looked];
+      const std::uint64_t before = std::exchange(word.last, read(slot.data, word.place));
+      changed |= static_cast<std::uint32_t>(word.last != before) << slot.looked % bitsPerWord;
+    } while(++slot.looked < end && slot.looked % bitsPerWord != 0);
     bits = changed;
   }
 }

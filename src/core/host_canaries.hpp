@@ -16,6 +16,7 @@ public:
 
   bool isAsynchronous() const noexcept override { return false; }
   Result<void> start(std::span<const backend::CanaryTask>) noexcept override;
+  void lookAhead(std::size_t slot, std::size_t bytes) noexcept override;
   Result<Changed> finish(std::size_t slot) noexcept override { return Changed{m_slots[slot].changed}; }
 
 private:
@@ -27,9 +28,10 @@ private:
     std::byte* data{};
     std::vector<Word> words;
     std::vector<std::uint32_t> changed;
+    std::size_t looked{}; ///< Words that were looked at ahead.
   };
 
-  static void look(Slot&) noexcept;
+  static void lookUpTo(Slot&, std::size_t end) noexcept;
   static void lay(Slot&, std::uint64_t key) noexcept;
 
   std::vector<Slot> m_slots;

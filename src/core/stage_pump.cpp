@@ -1,6 +1,7 @@
 #include <core/stage_pump.hpp>
 
 #include <base/library_error.hpp>
+#include <core/proof_access.hpp>
 #include <os/cpu_relax.hpp>
 #include <os/process.hpp>
 #include <os/thread.hpp>
@@ -185,7 +186,7 @@ bool StagePump::look(Transfer& transfer) noexcept {
   return true;
 }
 
-/// While its end is copied.
+/// While its end is copied: of the frame itself startPart() has seen all by then.
 void StagePump::prove(Transfer& transfer) noexcept {
   if(transfer.proven || transfer.ready != transfer.bytes)
     return;
@@ -201,6 +202,8 @@ bool StagePump::startPart(Transfer& transfer, bool last) noexcept {
   const std::size_t end = last ? transfer.ready : transfer.ready - transfer.ready % pieceGranule;
   if(!last && end < transfer.started + m_sliceBytes)
     return false;
+  if(m_stage.proof) // before it is read: what comes later is not in the copy
+    ProofAccess::look(*m_stage.proof, transfer.slot, end);
   auto copy = m_copies.start(transfer.slot, transfer.started, end);
   if(!copy) {
     fail(copy.error(), transfer.slot);

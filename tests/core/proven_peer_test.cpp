@@ -199,6 +199,25 @@ TEST(FailingOverConfig, HealthyPeerStaysOnTheDirectPath) {
   EXPECT_EQ(staged.proofCounters()->checked, frames);
 }
 
+TEST(StagedProof, SliceThatCameAfterItsCopyIsTornAlthoughTheFrameIsWholeAtItsEnd) {
+  StagedBufferConfig config = hostConfig(SlotPath::Staged);
+  config.proof = FrameProofConfig{};
+  StagedBuffer staged = makeStaged(config);
+  const std::uint32_t slot = acquireNext(staged.ring());
+  constexpr std::size_t half = 49'152; // whole slices
+  ASSERT_EQ(staged.ring().publish(slot, 0, frameBytes, half), RingStatus::Ok);
+  const RingFrame frame = peertest::takeNext(staged.ring());
+  ASSERT_EQ(staged.ring().waitBytes(frame.slot, half, ample), RingStatus::Ok); // copied, before anything came
+  fill(staged, slot, 0, 0, frameBytes);
+  ASSERT_EQ(staged.ring().advance(slot, frameBytes), RingStatus::Ok);
+  ASSERT_EQ(staged.ring().waitBytes(frame.slot, frameBytes, ample), RingStatus::Ok);
+  EXPECT_FALSE(inApplication(staged, frame) == frameOf(0, frameBytes)) << "what makes it a fault";
+  staged.ring().release(frame.slot);
+  staged.close();
+  EXPECT_EQ(staged.proofCounters()->torn, 1U);
+  EXPECT_EQ(staged.proofCounters()->checked, 1U);
+}
+
 /// One small frame after the other, without a copy of its own.
 class SmallFrames final : public FrameSource {
 public:

@@ -59,6 +59,12 @@ def benchmark(folder, name):
     return {**{name: float(value) for name, value in told["context"].items() if name in BESIDE}, "rows": rows}
 
 
+def also_vulkan(folder):
+    """A sentence where there is no Vulkan for the GPU, or it was not built."""
+    file = folder / "cuda_vulkan.json"
+    return benchmark(folder, file.stem) if file.exists() and file.stat().st_size else "skipped: no Vulkan for the GPU"
+
+
 def streams(folder):
     """What the program reported of each clip and direction; a sentence where there was no program."""
     counters = ("api", "path", "moved_by", "proof", "frames", "checked", "mismatches", "frame_proof", "drops", "underruns",
@@ -87,6 +93,7 @@ def results(folder):
         "gpu_driver_used_before": text_of(folder, "before.txt"),
         "gpu_driver_used_after": text_of(folder, "after.txt"),
         "contract": suite(folder, "contract"),
+        "vulkan": suite(folder, "vulkan"),
         "abi": suite(folder, "abi"),
         "interop": suite(folder, "interop"),
         "nvcc": compilation(folder),
@@ -96,6 +103,7 @@ def results(folder):
         "staging": benchmark(folder, "cuda_staged"),
         "checksum": benchmark(folder, "cuda_checksum"),
         "frame_proof": benchmark(folder, "cuda_frame_proof"),
+        "also_vulkan": also_vulkan(folder),
         "python": python(folder),
         "program": streams(folder),
         "trace": text_of(folder, "replay.log").splitlines()[-1],

@@ -121,7 +121,7 @@ struct RdmaGpuBufferConfig {
   std::size_t frameBytes{};
   const void* cuda{};      ///< Accepted for score; never dereferenced.
   int cudaDevice{0};       ///< Device ordinal for Cuda, Hip and LevelZero, unless `gpu` names one.
-  const void* vulkanCtx{}; ///< Vulkan, VulkanDmaBuf: a VulkanContext of the caller's. Null: ours.
+  const void* vulkanCtx{}; ///< Vulkan, VulkanDmaBuf, alsoVulkan: the caller's VulkanContext. Null: ours.
   void* d3d12Device{};     ///< D3D12: an ID3D12Device; a reference is taken. Null: ours.
   // From here on rdmagpu's own; every default is what most callers want.
   GpuSelector gpu{}; ///< Chooses the GPU by PCI address, UUID or LUID instead of by ordinal.
@@ -139,10 +139,13 @@ struct RdmaGpuBufferConfig {
   bool scrubOnDestroy{false}; ///< Overwrite the slots with zeros before the memory is given back.
   bool ignoreBudget{false};   ///< Try even if make() would refuse what maxSlots() says is too much.
   HostMemory host{};          ///< HostFallback only.
-  CudaMemory cudaMemory{CudaMemory::Auto};   ///< Cuda only.
+  CudaMemory cudaMemory{CudaMemory::Auto}; ///< Cuda only.
+  /// Cuda only: the slots are buffers of Vulkan's, too, on the same GPU; see RdmaGpuBuffer::vulkanBuffer().
+  /// Takes Vmm's memory. Auto then takes Cuda or nothing.
+  bool alsoVulkan{false};
   PcieMapping pcieMapping{PcieMapping::Off}; ///< Cuda only: of exports.
   GpuRdma rdma{GpuRdma::Require};            ///< Cuda only.
-  VulkanOptions vulkan{};                    ///< Vulkan and VulkanDmaBuf.
+  VulkanOptions vulkan{};                    ///< Vulkan, VulkanDmaBuf, alsoVulkan.
 };
 
 /// Who has pinned the pages for DMA. Locked pages (mlock) stay resident but may still be moved by
@@ -189,6 +192,7 @@ struct BufferFacts {
                                   ///< Unknown: not memory of CUDA's.
   CudaMemory cudaMemory{};        ///< Cuda: the kind it is, never Auto.
   Error cudaMemoryReason{};       ///< Cuda: why Auto took MemAlloc; kind None otherwise.
+  bool alsoVulkan{};              ///< Cuda: the slots are also buffers of Vulkan's.
   Answer syncMemops{};            ///< Whether CUDA's synchronous copies and memsets of these slots end before
                                   ///< they return (SYNC_MEMOPS). Unknown: not a matter of this memory.
   Error syncMemopsError{};        ///< Why not; kind None when they do, or it was not tried.

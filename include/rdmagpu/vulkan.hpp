@@ -18,11 +18,12 @@ struct VulkanContext {
   void* device{};         ///< A VkDevice of that.
 };
 
-/// Options of Vulkan and VulkanDmaBuf.
+/// Options of Vulkan, VulkanDmaBuf and alsoVulkan; of the last, whose copies are CUDA's, `queue` is not read.
 struct VulkanOptions {
   /// The extensions that were enabled on the caller's device, as in VkDeviceCreateInfo; nobody but its maker
   /// knows them. Vulkan needs VK_NV_external_memory_rdma; VulkanDmaBuf needs VK_KHR_external_memory_fd and
-  /// VK_EXT_external_memory_dma_buf. Read in make() and maxSlots() only.
+  /// VK_EXT_external_memory_dma_buf; alsoVulkan needs the first of these two. Read in make() and maxSlots()
+  /// only.
   std::span<const char* const> enabledExtensions{};
   /// Whether VkPhysicalDeviceExternalMemoryRDMAFeaturesNV::externalMemoryRDMA was enabled on it, which Vulkan
   /// needs.

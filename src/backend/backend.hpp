@@ -8,6 +8,7 @@
 #include <rdmagpu/handoff.hpp>
 #include <rdmagpu/inspect.hpp>
 #include <rdmagpu/rdma_gpu_buffer.hpp>
+#include <rdmagpu/vulkan.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,6 +5,9 @@
 #include <base/log.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
 #include <utility>
 
 namespace rdmagpu::backend::cuda {
@@ -12,11 +15,12 @@ namespace {
 
 class CudaDevice final : public Device {
 public:
-  CudaDevice(Gpu gpu, const Bar1& bar1, CudaMemory memory, GpuRdma rdma) noexcept
-      : m_gpu(std::move(gpu)), m_bar1(bar1), m_memory(memory), m_rdma(rdma) {}
+  CudaDevice(Gpu gpu, const Bar1& bar1, CudaMemory memory, GpuRdma rdma,
+             std::shared_ptr<const VulkanImporter> vulkan) noexcept
+      : m_gpu(std::move(gpu)), m_bar1(bar1), m_memory(memory), m_rdma(rdma), m_vulkan(std::move(vulkan)) {}
 
   Result<RegionPtr> allocate(const RegionRequest& request) override {
-    auto region = CudaRegion::allocate(m_gpu, m_bar1, m_memory, request);
+    auto region = CudaRegion::allocate(m_gpu, m_bar1, m_memory, request, m_vulkan.get());
     if(region || region.error().kind != Errc::OutOfMemory)
       return region;
     Error error = region.error();
@@ -57,6 +61,7 @@ private:
   Bar1 m_bar1;
   CudaMemory m_memory;
   GpuRdma m_rdma;
+  std::shared_ptr<const VulkanImporter> m_vulkan; ///< Null: the slots are CUDA's alone.
 };
 
 class CudaBackend final : public Backend {
@@ -86,8 +91,12 @@ public:
     const auto memory = chooseMemory(*gpu, config.cudaMemory, config.rdma);
     if(!memory)
       return memory.error();
+    const auto vulkan =
+        config.alsoVulkan ? openAlias(*gpu, *memory, config) : Result<ImporterPtr>{ImporterPtr{}};
+    if(!vulkan)
+      return vulkan.error();
     const Bar1 bar1 = readBar1(*gpu);
-    return DevicePtr{std::make_shared<CudaDevice>(*std::move(gpu), bar1, *memory, config.rdma)};
+    return DevicePtr{std::make_shared<CudaDevice>(*std::move(gpu), bar1, *memory, config.rdma, *vulkan)};
   }
 
   Result<RegionPtr> attach(os::Fd fd, std::size_t bytes) const override {
@@ -101,6 +110,26 @@ public:
   }
 
 private:
+  using ImporterPtr = std::shared_ptr<const VulkanImporter>;
+  /// Vulkan's device of that GPU.
+  static Result<ImporterPtr> openAlias(const Gpu& gpu, CudaMemory memory, const RdmaGpuBufferConfig& config) {
+    if(config.cudaMemory == CudaMemory::MemAlloc)
+      return libraryError("RdmaGpuBuffer::make", LibraryCode::VulkanNeedsVmm);
+    if(memory != CudaMemory::Vmm)
+      return whyNotVmm(gpu);
+    const api::Functions& cuda = loadedDriver();
+    api::Uuid uuid;
+    if(const auto got = cuda.call(0, cuda.deviceGetUuid, &uuid, gpu.device); !got)
+      return got.error();
+    std::array<std::byte, 16> bytes{};
+    std::copy_n(uuid.bytes, bytes.size(), bytes.begin());
+    auto opened = openVulkanImporter(config, bytes);
+    if(opened)
+      return opened;
+    Error error = opened.error();
+    error.device = gpu.ordinal;
+    return error;
+  }
   /// Adds the GPUs. The result is the reason why one cannot be used, the first one's if several.
   static Result<void> list(BackendInfo& info) {
     const auto cuda = openDriver();

@@ -43,7 +43,8 @@ Result<void> openTo(const api::Functions& cuda, int ordinal, const Gpu& owner, c
 
 /// Memory of that kind, whether peers reach it or not. What its making survives is added to `tolerated`.
 Result<CudaRegion::Owned> CudaRegion::take(const Gpu& gpu, const Bar1& bar1, CudaMemory kind,
-                                           const RegionRequest& request, std::vector<Error>& tolerated) {
+                                           const RegionRequest& request, std::vector<Error>& tolerated,
+                                           const VulkanImporter* vulkan) {
   auto region = std::make_shared<CudaRegion>(gpu, bar1);
   if(kind == CudaMemory::Vmm) {
     auto memory = VmmMemory::allocate(gpu, request.config.rdma, request.bytes, tolerated);
@@ -56,8 +57,29 @@ Result<CudaRegion::Owned> CudaRegion::take(const Gpu& gpu, const Bar1& bar1, Cud
       return memory.error();
     region->keep(*std::move(memory), request.bytes);
   }
-  region->askCapable();
+  if(const auto also = vulkan ? region->aliasOn(*vulkan, tolerated) : Result<void>{}; !also)
+    return also.error();
+  region->askCapable(); // last: nothing is to take it away
   return region;
+}
+
+Result<void> CudaRegion::aliasOn(const VulkanImporter& vulkan, const std::vector<Error>& tolerated) {
+  const auto* memory = std::get_if<VmmMemory>(&m_memory);
+  if(!memory || !memory->shareable())
+    return tolerated.empty() ? libraryError("RdmaGpuBuffer::make", LibraryCode::VulkanNeedsSharing)
+                             : tolerated.back(); // why it is not
+  auto fd = memory->share();
+  if(!fd)
+    return fd.error();
+  auto alias = vulkan.import(*std::move(fd), m_bytes, memory->bytes());
+  if(!alias)
+    return alias.error();
+  m_alias = *std::move(alias);
+  return {};
+}
+
+std::optional<VulkanBuffer> CudaRegion::vulkanBuffer(std::size_t offset) const noexcept {
+  return m_alias ? std::optional{m_alias->at(offset)} : std::nullopt;
 }
 
 template <class Memory>
@@ -129,11 +151,11 @@ void CudaRegion::setSyncMemops() {
 }
 
 Result<RegionPtr> CudaRegion::allocate(const Gpu& gpu, const Bar1& bar1, CudaMemory kind,
-                                       const RegionRequest& request) {
+                                       const RegionRequest& request, const VulkanImporter* vulkan) {
   const GpuRdma rdma = request.config.rdma;
-  const bool chosen = request.config.cudaMemory == CudaMemory::Auto;
+  const bool chosen = request.config.cudaMemory == CudaMemory::Auto && !vulkan;
   std::vector<Error> tolerated; // by each attempt
-  auto taken = take(gpu, bar1, kind, request, tolerated);
+  auto taken = take(gpu, bar1, kind, request, tolerated, vulkan);
   if(taken && chosen && rdma != GpuRdma::Off && (*taken)->isUnreachedVmm()) {
     const Error unreached = (*taken)->m_unreached;
     taken->reset(); // both need not fit
@@ -350,6 +372,7 @@ void CudaRegion::describe(BufferFacts& facts) const {
   facts.syncMemops = synchronous ? Answer::Yes : Answer::No;
   facts.syncMemopsError = m_syncMemopsError;
   facts.cudaMemoryReason = m_memoryReason;
+  facts.alsoVulkan = m_alias != nullptr;
   facts.tolerated.insert(facts.tolerated.end(), m_tolerated.begin(), m_tolerated.end());
 }
 

@@ -3,8 +3,11 @@
 #include <backend/cuda_budget.hpp>
 #include <backend/cuda_kernels.hpp>
 #include <backend/cuda_memory.hpp>
+#include <backend/vulkan_importer.hpp>
 
 #include <atomic>
+#include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -14,7 +17,9 @@ namespace rdmagpu::backend::cuda {
 class CudaRegion final : public Region {
 public:
   /// Allocates, checks that a peer can reach it, and clears it when the config says so.
-  static Result<RegionPtr> allocate(const Gpu&, const Bar1&, CudaMemory, const RegionRequest&);
+  /// `vulkan`: where it is to be a buffer too, or null.
+  static Result<RegionPtr> allocate(const Gpu&, const Bar1&, CudaMemory, const RegionRequest&,
+                                    const VulkanImporter* vulkan);
   /// What another process shared, on whichever GPU it lies.
   static Result<RegionPtr> import(os::Fd, std::size_t bytes);
 
@@ -24,6 +29,7 @@ public:
 
   void* address(std::size_t offset) const noexcept override;
   Handoff handoff(std::size_t offset) const noexcept override { return CudaPointer{m_base + offset}; }
+  std::optional<VulkanBuffer> vulkanBuffer(std::size_t offset) const noexcept override;
   Result<void> upload(std::size_t offset, std::span<const std::byte> from) const override;
   Result<void> download(std::size_t offset, std::span<std::byte> to) const override;
   Result<void> flushPeerWrites() const override;
@@ -43,11 +49,13 @@ public:
 private:
   using Owned = std::shared_ptr<CudaRegion>;
   static Result<Owned> take(const Gpu&, const Bar1&, CudaMemory, const RegionRequest&,
-                            std::vector<Error>& tolerated);
+                            std::vector<Error>& tolerated, const VulkanImporter* = nullptr);
   static Result<Owned> instead(const Gpu&, const Bar1&, const Error& unreached, const RegionRequest&,
                                std::vector<Error>& tolerated);
   template <class Memory>
   void keep(Memory, std::size_t bytes);
+  /// `tolerated`: what its making has survived.
+  Result<void> aliasOn(const VulkanImporter&, const std::vector<Error>& tolerated);
   void askCapable();
   bool isUnreachedVmm() const noexcept;
   std::size_t committedBytes() const noexcept;
@@ -64,8 +72,9 @@ private:
   Bar1 m_bar1;
   ContextSource m_contexts; // before the memory, which may live in a context
   std::variant<std::monostate, VmmMemory, PlainMemory> m_memory;
-  ReachableMemory m_reachable;   ///< What of it takes up room in BAR1, once a peer uses it.
-  Kernels m_kernels{m_contexts}; // after the memory, which they read and write
+  std::unique_ptr<const VulkanAlias> m_alias; // after the memory, which it is
+  ReachableMemory m_reachable;                ///< What of it takes up room in BAR1, once a peer uses it.
+  Kernels m_kernels{m_contexts};              // after the memory, which they read and write
   api::DevicePtr m_base{};
   std::size_t m_bytes{}; ///< From m_base on: what was asked for.
   Answer m_capable{Answer::Yes};

@@ -42,13 +42,22 @@ bool isEnabled(const VulkanOptions& options, std::string_view extension) noexcep
 } // namespace
 
 VkExternalMemoryHandleTypeFlagBits handleTypeOf(SlotKind kind) noexcept {
-  return kind == SlotKind::DmaBuf ? VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT
-                                  : VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV;
+  switch(kind) {
+  case SlotKind::RemoteAddress:
+    return VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV;
+  case SlotKind::DmaBuf:
+    return VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
+  case SlotKind::Import:
+    break;
+  }
+  return VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
 }
 
 std::vector<const char*> extensionsFor(SlotKind kind) {
   if(kind == SlotKind::DmaBuf)
     return {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME};
+  if(kind == SlotKind::Import)
+    return {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME};
   return {VK_NV_EXTERNAL_MEMORY_RDMA_EXTENSION_NAME};
 }
 
@@ -61,15 +70,17 @@ Result<void> checkGpu(SlotKind kind, const Gpu& gpu) noexcept {
   };
   if(gpu.apiVersion < VK_API_VERSION_1_1)
     return lacks(LibraryCode::VulkanTooOld);
+  if(kind == SlotKind::Import)
+    return gpu.memoryFdExtension ? Result<void>{} : lacks(LibraryCode::VulkanTakesNoFds);
   const auto code = kind == SlotKind::DmaBuf ? lackOfDmaBuf(gpu) : lackOfRdma(gpu);
   return code ? Result<void>{lacks(*code)} : Result<void>{};
 }
 
 Result<void> checkEnabled(SlotKind kind, const VulkanOptions& options) noexcept {
-  if(kind == SlotKind::DmaBuf) {
+  if(kind != SlotKind::RemoteAddress) {
     if(!isEnabled(options, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME))
       return libraryError(makeCall, LibraryCode::VulkanMemoryFdNotEnabled);
-    if(!isEnabled(options, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME))
+    if(kind == SlotKind::DmaBuf && !isEnabled(options, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME))
       return libraryError(makeCall, LibraryCode::VulkanDmaBufNotEnabled);
     return {};
   }

@@ -9,10 +9,11 @@ namespace rdmagpu::backend::vulkan {
 
 struct Gpu;
 
-/// How peers reach the memory of slots.
+/// How peers reach the memory of slots, or how it comes to Vulkan.
 enum class SlotKind : std::uint8_t {
   RemoteAddress, ///< VK_NV_external_memory_rdma.
   DmaBuf,        ///< VK_EXT_external_memory_dma_buf.
+  Import,        ///< CUDA's, by VK_KHR_external_memory_fd.
 };
 
 VkExternalMemoryHandleTypeFlagBits handleTypeOf(SlotKind) noexcept;

@@ -141,15 +141,26 @@ RdmaGpuBufferConfig whatIsLeft(const RdmaGpuBufferConfig& config, std::span<cons
   return left;
 }
 
-/// The backends to try, in order: the one that is named, or all of them.
-Result<std::span<const backend::Backend* const>> candidates(const char* call, RdmaGpuApi api) {
+/// Vulkan's memory would lose with peers what it gained with CUDA: measured, its import is not RDMA-capable.
+LibraryCode whyNotAlias(RdmaGpuApi api) noexcept {
+  const bool vulkans = api == RdmaGpuApi::Vulkan || api == RdmaGpuApi::VulkanDmaBuf;
+  return vulkans ? LibraryCode::VulkanIntoCuda : LibraryCode::AlsoVulkanIsCudas;
+}
+
+/// The backends to try, in order: the one that is named, or all of them that give what is asked.
+Result<std::span<const backend::Backend* const>> candidates(const char* call,
+                                                            const RdmaGpuBufferConfig& config) {
   const auto all = backend::all();
+  const bool onlyCuda = config.alsoVulkan && config.api == RdmaGpuApi::Auto;
+  const RdmaGpuApi api = onlyCuda ? RdmaGpuApi::Cuda : config.api;
   if(api == RdmaGpuApi::Auto)
     return all;
   if(api == RdmaGpuApi::None)
     return libraryError(call, LibraryCode::ApiNone);
   if(const auto known = checkValue("RdmaGpuBufferConfig::api", api, RdmaGpuApi::PciP2p); !known)
     return known.error();
+  if(config.alsoVulkan && api != RdmaGpuApi::Cuda)
+    return libraryError(call, whyNotAlias(api));
   for(std::size_t i = 0; i < all.size(); ++i) {
     if(all[i]->api() == api)
       return all.subspan(i, 1);
@@ -206,7 +217,7 @@ Result<std::unique_ptr<BufferState>> buildOn(const char* call, RdmaGpuApi api, b
 }
 
 Result<std::unique_ptr<BufferState>> build(const char* call, const RdmaGpuBufferConfig& config) {
-  const auto backends = candidates(call, config.api);
+  const auto backends = candidates(call, config);
   if(!backends)
     return backends.error();
   if(const auto checked = checkValues(config); !checked)
@@ -241,7 +252,7 @@ Result<std::unique_ptr<BufferState>> build(const char* call, const RdmaGpuBuffer
 }
 
 Result<std::uint32_t> countSlotsThatFit(const char* call, const RdmaGpuBufferConfig& config) {
-  const auto backends = candidates(call, config.api);
+  const auto backends = candidates(call, config);
   if(!backends)
     return backends.error();
   if(const auto checked = checkValues(config); !checked)

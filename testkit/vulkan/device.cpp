@@ -7,8 +7,9 @@
 namespace rdmagpu::standin::vulkan {
 namespace {
 
-constexpr VkExternalMemoryHandleTypeFlags reachable =
-    VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV | VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
+constexpr VkExternalMemoryHandleTypeFlags reachable = VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV |
+                                                      VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT |
+                                                      VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT; // CUDA's
 
 /// Calls what is below, if the call is not made to fail.
 template <class Function, class... Args>
@@ -86,6 +87,8 @@ VKAPI_ATTR void VKAPI_CALL getRequirements2(VkDevice device, const VkBufferMemor
   below<PFN_vkGetBufferMemoryRequirements2>(known, "vkGetBufferMemoryRequirements2")(device, info,
                                                                                      requirements);
   addType(known, info->buffer, requirements->memoryRequirements);
+  if(isMode("greedy-buffers"))
+    requirements->memoryRequirements.size += std::uint64_t{1} << 30;
   auto* dedicated = findIn<VkMemoryDedicatedRequirements>(requirements->pNext,
                                                           VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS);
   if(dedicated && isMode("dedicated"))

@@ -9,6 +9,7 @@
 namespace rdmagpu::standin::vulkan {
 namespace {
 
+constexpr int cudaUuidByte = 0xA0; ///< Of the first GPU of the stand-in of CUDA's driver.
 constexpr const char* layerName = "VK_LAYER_RDMAGPU_software";
 
 std::vector<std::string_view> addedExtensions() {
@@ -136,6 +137,10 @@ VKAPI_ATTR void VKAPI_CALL getProperties(VkPhysicalDevice device, VkPhysicalDevi
 VKAPI_ATTR void VKAPI_CALL getProperties2(VkPhysicalDevice device, VkPhysicalDeviceProperties2* properties) {
   instanceOf(device).getProperties2(device, properties);
   change(properties->properties);
+  auto* id = findIn<VkPhysicalDeviceIDProperties>(properties->pNext,
+                                                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES);
+  if(id && !isMode("other-gpu"))
+    std::memset(id->deviceUUID, cudaUuidByte, sizeof id->deviceUUID);
   auto* bus = findIn<VkPhysicalDevicePCIBusInfoPropertiesEXT>(
       properties->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PCI_BUS_INFO_PROPERTIES_EXT);
   if(bus) {
@@ -194,6 +199,8 @@ VKAPI_ATTR void VKAPI_CALL getExternalBuffer(VkPhysicalDevice device,
   }
   if(info->handleType != VK_EXTERNAL_MEMORY_HANDLE_TYPE_RDMA_ADDRESS_BIT_NV) {
     instanceOf(device).getExternalBufferProperties(device, info, properties);
+    if(info->handleType == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT && isMode("no-fd-import"))
+      properties->externalMemoryProperties = {};
     return;
   }
   const bool refused = isMode("no-vertex-export") && (info->usage & VK_BUFFER_USAGE_VERTEX_BUFFER_BIT) != 0;

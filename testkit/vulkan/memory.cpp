@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <string_view>
 
 namespace rdmagpu::standin::vulkan {
 namespace {
@@ -134,6 +135,25 @@ VkResult allocateShared(VkDevice handle, const Device& device, const VkMemoryAll
   return result;
 }
 
+/// The descriptor must be of all memory of the first GPU's that the stand-in of CUDA's driver gave it of.
+VkResult importCuda(VkDevice handle, const Device& device, const VkMemoryAllocateInfo& info, int fd,
+                    const VkAllocationCallbacks* callbacks, VkDeviceMemory* made) {
+  char link[64];
+  char target[128]{};
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const bool known = readlink(link, target, sizeof target - 1) > 0 &&
+                     std::string_view{target}.starts_with("/memfd:rdmagpu-standin-cuda-0-");
+  const Memory memory = known ? import(fd, info.allocationSize) : Memory{};
+  if(!memory.bytes)
+    return VK_ERROR_INVALID_EXTERNAL_HANDLE;
+  const VkResult result = memory.size == info.allocationSize
+                              ? allocateOver(memory, handle, device, callbacks, made)
+                              : VK_ERROR_INVALID_EXTERNAL_HANDLE;
+  if(result != VK_SUCCESS)
+    munmap(memory.bytes, memory.size); // the descriptor stays the caller's
+  return result;
+}
+
 } // namespace
 
 VKAPI_ATTR VkResult VKAPI_CALL allocateMemory(VkDevice handle, const VkMemoryAllocateInfo* info,
@@ -153,7 +173,9 @@ VKAPI_ATTR VkResult VKAPI_CALL allocateMemory(VkDevice handle, const VkMemoryAll
         "vkAllocateMemory: a remote address needs the extension, its feature and RDMA_CAPABLE memory");
   check(!importsDmaBuf || !exportsDmaBuf, "vkAllocateMemory: what is imported is exported again");
   VkResult result{};
-  if(exportsAddress) {
+  if(imported && !importsDmaBuf) {
+    result = importCuda(handle, device, *info, imported->fd, callbacks, made);
+  } else if(exportsAddress) {
     result = allocateReachable(handle, device, *info, callbacks, made);
   } else if(importsDmaBuf || exportsDmaBuf) {
     result = allocateShared(handle, device, *info, importsDmaBuf ? imported : nullptr, callbacks, made);

@@ -11,14 +11,16 @@ namespace rdmagpu::cli {
 namespace {
 
 /// Of the hints' fields, those that no option sets.
-constexpr std::array<std::string_view, 14> withoutOption{
+constexpr std::array<std::string_view, 17> withoutOption{
     "vulkanCtx",          "copyThrough",
     "bufferType",         "bufferTypeCount",
     "dataDirect",         "gidIndex",
     "onDemand",           "relaxedOrdering",
     "enabledExtensions",  "externalMemoryRDMA",
     "externalMemoryRdma", "queueFamily",
-    "vkCreateDevice",     "vkGetPhysicalDeviceExternalBufferProperties"};
+    "vkCreateDevice",     "vkGetPhysicalDeviceExternalBufferProperties",
+    "alsoVulkan",         "cuMemAlloc",
+    "deviceUUID"};
 
 /// An error that has these hints, of the library itself.
 Error errorOf(std::string_view codeName) {

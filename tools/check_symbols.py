@@ -38,7 +38,7 @@ MUTABLE = {
     r"rdmagpu::net::\(anonymous namespace\)::statuses": "the same",
     r"rdmagpu::storage::\(anonymous namespace\)::library\(\)::loaded": "cuFile's functions, loaded once, and which process has opened it",
     r"rdmagpu::driver::cufile::\(anonymous namespace\)::codes": "constexpr; GCC 12 puts a std::array of structs with pointers here",
-    r"rdmagpu::doctor::\(anonymous namespace\)::(dmaBufDrivers|errnoTexts)": "the same",
+    r"rdmagpu::doctor::\(anonymous namespace\)::(agents|answers|dmaBufDrivers|errnoTexts|kinds|routes)": "the same",
     r"guard variable for .*": "the compiler's, for a static that is made once",
     r"DW\.ref\..*|completed\.\d+|__dso_handle|__TMC_END__|_edata|_end|__bss_start": "the toolchain's own",
 }

@@ -125,7 +125,7 @@ std::string shown(const std::string& path, const std::string& text, Anonymiser& 
 }
 
 std::string lexicallyRelative(const std::string& target, const std::string& folder) {
-  return std::filesystem::path{target}.lexically_relative(folder.empty() ? "/" : folder);
+  return std::filesystem::path{target}.lexically_relative(folder.empty() ? "/" : folder).string();
 }
 
 } // namespace

@@ -65,7 +65,7 @@ rdmagpu_package(library_cufile DEB librdmagpu-cufile${abi} libs RPM rdmagpu-cufi
   TEXT "${about}This package has the library that moves bytes between slots and files, by\nGPUDirect Storage (cuFile) where that is installed.")
 rdmagpu_package(library_c_cufile DEB librdmagpu-c-cufile${PROJECT_VERSION_MAJOR} libs RPM rdmagpu-c-cufile-libs NEEDS library_c
   SUMMARY "rdmagpu's slots read from files and written to them, for C"
-  TEXT "${about}This package has the library of C that moves bytes between slots and files. It is\nused with librdmagpu_c of the same version.")
+  TEXT "${about}This package has the library of C that moves bytes between slots and files.\nIt is used with librdmagpu_c of the same version.")
 if(TARGET rdmagpu_verbs)
   list(APPEND libraries library_verbs library_c_verbs)
   rdmagpu_package(library_verbs DEB librdmagpu-verbs${abi} libs RPM rdmagpu-verbs-libs

@@ -135,13 +135,13 @@ BENCHMARK(CreateAlsoVulkanAgainstCudaAndADevice)->Iterations(20)->Unit(benchmark
 
 /// Whether there is something to measure.
 bool begin() {
-  return bench::inFreshProcess([] {
-           const auto buffer = RdmaGpuBuffer::make(config(true));
-           if(!buffer)
-             std::fprintf(stderr, "bench_cuda_vulkan: skipped: %s\n", buffer.error().message().c_str());
-           return static_cast<bool>(buffer);
-         })
-      .value_or(false);
+  const auto could = bench::inFreshProcess([] {
+    const auto buffer = RdmaGpuBuffer::make(config(true));
+    if(!buffer)
+      std::fprintf(stderr, "bench_cuda_vulkan: skipped: %s\n", buffer.error().message().c_str());
+    return static_cast<bool>(buffer);
+  });
+  return could.value_or(false) && bench::cuda().init(0) == driver::cuda::Status::Success;
 }
 
 } // namespace

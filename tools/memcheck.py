@@ -6,7 +6,7 @@ Usage: memcheck.py BUILD_DIRECTORY [--jobs N]
 Every program that ctest knows there runs once, without the tests whose name contains Stress, Death or
 Fork: the first take too long under valgrind, which runs one thread at a time; the others leave
 children whose memory is not theirs to free. A program of many tests runs in shards, so that all
-processors have work until the end. Programs vulkan_* are left to AddressSanitizer: the drivers and
+processors have work until the end. Programs *vulkan_* are left to AddressSanitizer: the drivers and
 layers that they load take minutes under valgrind. A leak or an invalid access fails. In an optimised build the
 optimiser may read what it then ignores, and memcheck cannot know that: valgrind.supp has those.
 """
@@ -41,7 +41,7 @@ def programs(build):
     found = {}
     for test in json.loads(listing.stdout)["tests"]:
         command = test.get("command", [])
-        if any(argument.startswith("--gtest_filter=") for argument in command) and not pathlib.Path(command[0]).name.startswith("vulkan_"):
+        if any(argument.startswith("--gtest_filter=") for argument in command) and "vulkan_" not in pathlib.Path(command[0]).name:
             properties = {p["name"]: p["value"] for p in test["properties"]}
             environment = dict(setting.split("=", 1) for setting in properties.get("ENVIRONMENT", []))
             found[command[0]] = (properties.get("WORKING_DIRECTORY", build), environment)

@@ -1,7 +1,5 @@
-#include <base/known_code.hpp>
 #include <os/calls_windows.hpp>
-#include <os/error.hpp>
-#include <rdmagpu/peers/support.hpp>
+#include <os/system_codes.hpp>
 
 #include <array>
 
@@ -40,20 +38,6 @@ constexpr std::array codes{
 
 } // namespace
 
-Error error(const char* call, int code, std::uint64_t asked, std::uint64_t limit) noexcept {
-  return error(Origin::Os, call, code, asked, limit);
-}
-
-Error error(Origin origin, const char* call, int code, std::uint64_t asked, std::uint64_t limit) noexcept {
-  return codeError(origin, codes, call, code, asked, limit);
-}
+std::span<const KnownCode> systemCodes() noexcept { return codes; }
 
 } // namespace rdmagpu::os
-
-namespace rdmagpu::peers {
-
-Error systemError(const char* call, int code, std::uint64_t asked, std::uint64_t limit) noexcept {
-  return os::error(call, code, asked, limit);
-}
-
-} // namespace rdmagpu::peers

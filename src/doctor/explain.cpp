@@ -63,14 +63,37 @@ bool saysCode(std::string_view text, const Hint& hint) {
 /// The name of a call without what stands behind it in brackets.
 std::string_view bareCall(std::string_view call) noexcept { return call.substr(0, call.find(" (")); }
 
+/// How a vendor's calls begin, before a capital letter.
+std::string_view startOfCalls(Origin origin) noexcept {
+  switch(origin) {
+  case Origin::Cuda:
+    return "cu";
+  case Origin::Vulkan:
+    return "vk";
+  case Origin::Hip:
+    return "hip";
+  case Origin::LevelZero:
+    return "ze";
+  default:
+    return {};
+  }
+}
+
+/// Whether the text begins with a call of that vendor's.
+bool namesCallOf(std::string_view text, Origin origin) noexcept {
+  const std::string_view start = startOfCalls(origin);
+  return !start.empty() && text.size() > start.size() && text.starts_with(start) &&
+         std::isupper(static_cast<unsigned char>(text[start.size()])) != 0;
+}
+
 /// 0: the row says nothing about the text.
 int likeness(std::string_view text, const Hint& hint) {
   const std::string_view call = bareCall(hint.call);
   const bool code = saysCode(text, hint);
   if(!call.empty() && says(text, call))
     return code ? 4 : hint.code == Hint::anyCode ? 2 : 1;
-  // A number alone is anybody's; a name is its vendor's.
-  if(code && says(text, hint.codeName))
+  // A number alone is anybody's; a name is its vendor's, and so is a number beside a call.
+  if(code && (says(text, hint.codeName) || (call.empty() && namesCallOf(text, hint.origin))))
     return call.empty() ? 3 : 1;
   return 0;
 }

@@ -168,6 +168,8 @@ class Explain(unittest.TestCase):
         for text, finding in (("ibv_reg_dmabuf_mr 524", "pci-topology"),
                               ("ibv_reg_dmabuf_mr: Operation not supported", "nic-no-dma-buf"),
                               ("CUDA_ERROR_NOT_SUPPORTED", "not-supported"),
+                              ("cuMemCreate 2", "gpu-memory"),
+                              ("cuMemAlloc_v2 2", "gpu-memory"),
                               ("NVRM: dma-buf attach failed: PCI topology not supported for dma-buf", "pci-topology-refused"),
                               ("modprobe: ERROR: could not insert 'nvidia_peermem': Invalid argument", "peermem-impossible"),
                               ("NVRM: dmaAllocMapping_GM107: can't alloc VA space for mapping.", "small-bar"),
